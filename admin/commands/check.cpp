@@ -25,9 +25,9 @@
 #include "health/log_signs.h"
 #include "health/pci_gpus.h"
 #include "host/pci_devices.h"
-#include "lease/boot_clock.h"
-#include "lease/lease_directory.h"
 #include "lease/leases.h"
+#include "lease/state/boot_clock.h"
+#include "lease/waiting/lease_directory.h"
 
 namespace ogh::admin {
 

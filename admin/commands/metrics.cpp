@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "build_config.h"
 #include "commands/command.h"
-#include "lease/lease_store.h"
 #include "lease/leases.h"
+#include "lease/waiting/lease_store.h"
 
 namespace ogh::admin {
 

@@ -12,7 +12,7 @@
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "host/systemd_units.h"
-#include "lease/lease_file.h"
+#include "lease/state/lease_file.h"
 
 namespace ogh::admin {
 

@@ -27,7 +27,7 @@
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "host/sysroot.h"
-#include "lease/processes.h"
+#include "lease/presence/processes.h"
 #include "registration/manifest.h"
 
 namespace ogh::admin {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "health/log_signs.h"
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 
 namespace ogh::admin {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "health/kernel_log.h"
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 
 namespace ogh::admin {
 

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "image/init_process.h"
 #include "kernel/process.h"
-#include "lease/boot_clock.h"
+#include "lease/state/boot_clock.h"
 #include "oci/stop_signal.h"
 #include "request/availability.h"
 

@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "base/utc_text.h"
 #include "hook/lease_screen.h"
-#include "lease/boot_clock.h"
-#include "lease/lease_changes.h"
-#include "lease/lease_store.h"
-#include "lease/lease_rules.h"
+#include "lease/rules/lease_rules.h"
+#include "lease/state/boot_clock.h"
+#include "lease/state/lease_changes.h"
+#include "lease/waiting/lease_store.h"
 #include "request/availability.h"
 
 namespace ogh {
@@ -136,11 +136,11 @@ std::string state_text(const LeaseEntry &entry)
         return "paused";
     if (entry.never_started)
         return "never started";
-    if (entry.why == TakeReason::NotBegun)
+    if (entry.why == PreemptReason::NotBegun)
         return "not begun, may be taken from " + utc_text(entry.from);
-    if (entry.why == TakeReason::Idle)
+    if (entry.why == PreemptReason::Idle)
         return "idle since " + utc_text(entry.idle_since);
-    const bool is_over = entry.why == TakeReason::HeldTooLong && entry.from <= unix_time();
+    const bool is_over = entry.why == PreemptReason::HeldTooLong && entry.from <= unix_time();
     return is_over ? "may be ended since " + utc_text(entry.from) : "running";
 }
 
@@ -220,7 +220,7 @@ std::string last_ones(const GpuState &state)
 {
     std::string text;
     for (const Candidate &gpu : state.gpus) {
-        if (ends_at_once(state.leases.state, gpu.lease_key))
+        if (exits_early(state.leases.state, gpu.lease_key))
             text += (text.empty() ? "" : ",") + short_label(gpu.lease_key, state.gpus);
     }
     return text;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "lease/lease_file.h"
+#include "lease/state/lease_file.h"
 #include "request/annotations.h"
 
 namespace ogh {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "hook/command_line.h"
-#include "lease/lease_state.h"
-#include "lease/takeable.h"
+#include "lease/rules/preemption.h"
+#include "lease/state/lease_state.h"
 #include "oci/config.h"
 #include "request/key_file.h"
 #include "request/request.h"

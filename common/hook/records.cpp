@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "kernel/user_namespace.h"
-#include "lease/refusals.h"
+#include "lease/waiting/refusals.h"
 
 namespace ogh {
 

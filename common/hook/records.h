@@ -12,7 +12,7 @@
 #include "history/history.h"
 #include "hook/options.h"
 #include "host/sysroot.h"
-#include "lease/lease_directory.h"
+#include "lease/waiting/lease_directory.h"
 #include "oci/container_label.h"
 
 namespace ogh {

@@ -16,16 +16,16 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kernel/end_signals.h"
-#include "lease/boot_clock.h"
-#include "lease/busy_text.h"
-#include "lease/further_request.h"
-#include "lease/lease_changes.h"
-#include "lease/lease_store.h"
-#include "lease/lease_wake.h"
-#include "lease/presence.h"
-#include "lease/revocation.h"
-#include "lease/takeover.h"
-#include "lease/wait.h"
+#include "lease/container_requests.h"
+#include "lease/presence/eviction.h"
+#include "lease/presence/presence.h"
+#include "lease/rules/busy_text.h"
+#include "lease/rules/lease_wake.h"
+#include "lease/rules/preemption.h"
+#include "lease/state/boot_clock.h"
+#include "lease/state/lease_changes.h"
+#include "lease/waiting/lease_store.h"
+#include "lease/waiting/wait.h"
 
 namespace ogh {
 
@@ -55,15 +55,15 @@ bool is_in(const LeaseState &state, std::uint64_t number)
 using FindProblem = std::function<const std::string *(const LeaseKey &)>;
 
 /** What is left of a request without the devices with which something is wrong. */
-struct Remaining {
+struct FitPart {
     Demand demand;         ///< without such candidates
     std::string why = {};  ///< of what it names or could get: what is wrong with it; "" if nothing is
     bool is_enough = true; ///< it names nothing of that kind, and as many candidates are left as it wants
 };
 
-Remaining without(const Demand &demand, const FindProblem &find, const NameDevice &name)
+FitPart without(const Demand &demand, const FindProblem &find, const NameDevice &name)
 {
-    Remaining left{demand};
+    FitPart left{demand};
     const auto take_note = [&](const LeaseKey &key) {
         const std::string *const problem = find(key);
         if (problem != nullptr)
@@ -103,7 +103,7 @@ private:
         bool may_wait = false;
         bool is_brief = false;    ///< though it may not: for one that has only just become idle
         bool is_outdated = false; ///< somebody was found to have ended since the decision
-        TakePlan takeover = {};
+        PreemptPlan preemption = {};
         SleepEnd sleep_end = {};  ///< if it waits
         std::uint64_t ticket = 0; ///< of this request, if it stands in the queue
         Notes notes = {};         ///< of what is granted
@@ -113,21 +113,21 @@ private:
     [[nodiscard]] std::string scope_text() const;
     Attempt try_now();
     void prepare(LeaseStore::Session &session, std::int64_t now);
-    void settle_takeovers(LeaseStore::Session &session);
+    void note_revocations(LeaseStore::Session &session);
     void look_for_users();
     [[nodiscard]] const std::string *use_of(const LeaseKey &key) const;
-    [[nodiscard]] Remaining without_unfit(const Demand &demand) const;
+    [[nodiscard]] FitPart without_unfit(const Demand &demand) const;
     void leave_out_unfit();
-    [[nodiscard]] Remaining empty_part() const;
+    [[nodiscard]] FitPart empty_part() const;
     [[nodiscard]] Notes notes_of(const LeaseState &state, const Decision &decision) const;
-    Attempt blocked(LeaseState &state, const Decision &decision, const Remaining &empty, Present present,
+    Attempt blocked(LeaseState &state, const Decision &decision, const FitPart &empty, Present present,
                     std::int64_t now);
     void look_at_holders(LeaseState &state, const Claim &claim, bool is_first, Present &present,
                          std::int64_t now, Attempt &attempt) const;
     [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
-    void plan_to_take(LeaseState &state, const Claim &claim, Takeables takeables, std::int64_t now,
-                      Attempt &attempt) const;
+    void plan_to_preempt(LeaseState &state, const Claim &claim, Preemptibles preemptibles, std::int64_t now,
+                         Attempt &attempt) const;
     [[nodiscard]] bool carry_out(Attempt &attempt);
     void wait_for(const Attempt &attempt);
     [[nodiscard]] bool is_fit(const std::vector<LeaseKey> &devices);
@@ -143,7 +143,7 @@ private:
     std::int64_t deadline_ns_;
     KnownEnds preempted_;                  ///< by this request
     std::uint64_t takeovers_ = 0;          ///< the same, that are not counted in the state yet
-    FurtherRequest further_;               ///< as of the last look at the state
+    RemainingRequest remaining_;           ///< as of the last look at the state
     std::optional<Companions> companions_; ///< once it waits
     DeviceProblems unfit_;                 ///< as of the last wait
     GpuUsers users_;                       ///< the same: of all GPUs
@@ -173,7 +173,7 @@ LeaseAcquisition::~LeaseAcquisition()
         return;
     try {
         LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end);
-        give_up_taking(processes_, session.state());
+        undo_revocations(processes_, session.state());
         remove_ticket(session.state(), ticket_);
         session.save();
     } catch (...) { // NOLINT(bugprone-empty-catch): it goes with this process
@@ -202,7 +202,7 @@ Lease LeaseAcquisition::take()
             ticket_ = number;
             continue;
         }
-        if (attempt.is_outdated || (!attempt.takeover.steps.empty() && carry_out(attempt)))
+        if (attempt.is_outdated || (!attempt.preemption.steps.empty() && carry_out(attempt)))
             continue;
         if (!attempt.may_wait)
             throw Error(ErrorKind::Busy, attempt.busy + waited_text() + scope_text());
@@ -229,7 +229,7 @@ bool LeaseAcquisition::is_fit(const std::vector<LeaseKey> &devices)
     return text.empty();
 }
 
-Remaining LeaseAcquisition::without_unfit(const Demand &demand) const
+FitPart LeaseAcquisition::without_unfit(const Demand &demand) const
 {
     return without(
         demand, [&](const LeaseKey &key) { return find_in(unfit_, key); }, name_device_);
@@ -238,11 +238,11 @@ Remaining LeaseAcquisition::without_unfit(const Demand &demand) const
 /** @throws Error if it lacks something then: it would wait in vain */
 void LeaseAcquisition::leave_out_unfit()
 {
-    Remaining left = without_unfit(further_.demand);
+    FitPart left = without_unfit(remaining_.demand);
     if (!left.is_enough)
         throw Error(ErrorKind::NotAvailable,
                     "while the container waited, this host has lost what it waited for: " + left.why);
-    further_.demand = std::move(left.demand);
+    remaining_.demand = std::move(left.demand);
 }
 
 /** Finds out who uses GPUs, if the request asks for it: that takes its time. @throws Error where that has to be known, and is not */
@@ -268,12 +268,12 @@ const std::string *LeaseAcquisition::use_of(const LeaseKey &key) const
 }
 
 /** All of it, if the request takes GPUs that are used as well. */
-Remaining LeaseAcquisition::empty_part() const
+FitPart LeaseAcquisition::empty_part() const
 {
     if (!request_.only_empty)
-        return {further_.demand};
+        return {remaining_.demand};
     return without(
-        further_.demand, [&](const LeaseKey &key) { return use_of(key); }, name_device_);
+        remaining_.demand, [&](const LeaseKey &key) { return use_of(key); }, name_device_);
 }
 
 /** What is to be said of what is granted. @param state before that */
@@ -281,16 +281,16 @@ Notes LeaseAcquisition::notes_of(const LeaseState &state, const Decision &decisi
 {
     Notes notes;
     for (const LeaseKey &key : decision.passed_by) {
-        const std::string why = ends_at_once(state, key)
-                                    ? "the last " + std::to_string(enough_quick_ends) +
+        const std::string why = exits_early(state, key)
+                                    ? "the last " + std::to_string(enough_early_exits) +
                                           " containers that had it ended within 10 seconds"
                                     : "it " + *use_of(key);
         notes.push_back({LogLevel::Warning, name_device_(key) + " is passed by: " + why});
     }
     // What is named is the container's wish, but where it is to be its own alone.
-    const bool is_shared = further_.demand.mode != LeaseMode::Exclusive;
-    const auto first =
-        decision.granted->begin() + static_cast<std::ptrdiff_t>(is_shared ? further_.demand.fixed.size() : 0);
+    const bool is_shared = remaining_.demand.mode != LeaseMode::Exclusive;
+    const auto first = decision.granted->begin() +
+                       static_cast<std::ptrdiff_t>(is_shared ? remaining_.demand.fixed.size() : 0);
     std::for_each(first, decision.granted->end(), [&](const LeaseKey &key) {
         if (const std::string *const use = use_of(key))
             notes.push_back({LogLevel::Warning, name_device_(key) + " is given, and " + *use});
@@ -322,8 +322,8 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     for (const auto &[init, why] : preempted_)
         session.explain_end(init, why);
     prepare(session, now);
-    const Remaining empty = empty_part();
-    Claim claim{holder_.first.init, empty.is_enough ? empty.demand : further_.demand, ticket_};
+    const FitPart empty = empty_part();
+    Claim claim{holder_.first.init, empty.is_enough ? empty.demand : remaining_.demand, ticket_};
     for (const auto &[gpu, who] : used_)
         claim.in_use.insert(gpu);
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
@@ -340,7 +340,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
         Ticket request = ticket(now);
         request.number = ticket_;
         attempt.grant =
-            enter_grant(processes_, session.state(), request_, further_, request, *decision.granted, now);
+            enter_grant(processes_, session.state(), request_, remaining_, request, *decision.granted, now);
         attempt.granted = decision.granted;
     } else {
         attempt = blocked(session.state(), decision, empty, std::move(present), now);
@@ -366,19 +366,19 @@ void LeaseAcquisition::prepare(LeaseStore::Session &session, std::int64_t now)
     expire(state, now);
     if (!is_in(state, ticket_))
         ticket_ = 0;
-    settle_takeovers(session);
+    note_revocations(session);
     drop_missing_holders(processes_, state, request_.demand);
     if (ticket_ == 0) // those who wait behind others look at these alone
         drop_missing_tickets(state, request_.demand);
-    further_ = beside_earlier(state, holder_.first.init, request_);
+    remaining_ = remaining_request(state, holder_.first.init, request_);
     leave_out_unfit();
     used_ = used_by_others(processes_, state, users_);
 }
 
 /** What is taken away here is given, to this request or an earlier one, with the same write of the state. */
-void LeaseAcquisition::settle_takeovers(LeaseStore::Session &session)
+void LeaseAcquisition::note_revocations(LeaseStore::Session &session)
 {
-    for (const Settled &each : settle(processes_, session.state())) {
+    for (const Revocation &each : finish_revocations(processes_, session.state())) {
         if (!each.text.empty())
             say({{LogLevel::Warning, each.text}});
         if (!each.is_taken)
@@ -396,9 +396,9 @@ void LeaseAcquisition::settle_takeovers(LeaseStore::Session &session)
 }
 
 LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Decision &decision,
-                                                    const Remaining &empty, Present present, std::int64_t now)
+                                                    const FitPart &empty, Present present, std::int64_t now)
 {
-    const Claim claim{holder_.first.init, empty.is_enough ? empty.demand : further_.demand, ticket_};
+    const Claim claim{holder_.first.init, empty.is_enough ? empty.demand : remaining_.demand, ticket_};
     Attempt attempt;
     attempt.may_wait =
         !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
@@ -418,7 +418,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
                            : attempt.busy + "; and not empty (--only-empty): " + empty.why;
     if (!empty.why.empty() && is_first)
         attempt.sleep_end.at_ns = std::min(attempt.sleep_end.at_ns, now + look_again_ns);
-    const bool preempts = !attempt.takeover.steps.empty() || attempt.is_brief;
+    const bool preempts = !attempt.preemption.steps.empty() || attempt.is_brief;
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
     if (attempt.ticket != 0)
         watch(processes_, state, attempt.ticket, claim.demand, std::move(present), now, attempt.sleep_end);
@@ -434,38 +434,39 @@ void LeaseAcquisition::look_at_holders(LeaseState &state, const Claim &claim, bo
     if (attempt.is_outdated)
         return;
     const std::set<ProcessId> &holders = all.obstacles.holders;
-    Takeables takeables =
-        look_for_takeables(processes_, state, holders, request_.preemption, attempt.sleep_end, now);
+    Preemptibles preemptibles =
+        look_for_preemptible(processes_, state, holders, request_.preemption, attempt.sleep_end, now);
     if (!attempt.may_wait) {
-        attempt.busy = busy_text(state, all, claim.demand, name_device_, takeables);
-        std::erase_if(takeables, [](const auto &each) { return each.second.why == TakeReason::HeldTooLong; });
+        attempt.busy = busy_text(state, all, claim.demand, name_device_, preemptibles);
+        std::erase_if(preemptibles,
+                      [](const auto &each) { return each.second.why == PreemptReason::HeldTooLong; });
     }
     if (is_first)
-        plan_to_take(state, claim, std::move(takeables), now, attempt);
+        plan_to_preempt(state, claim, std::move(preemptibles), now, attempt);
 }
 
-void LeaseAcquisition::plan_to_take(LeaseState &state, const Claim &claim, Takeables takeables,
-                                    std::int64_t now, Attempt &attempt) const
+void LeaseAcquisition::plan_to_preempt(LeaseState &state, const Claim &claim, Preemptibles preemptibles,
+                                       std::int64_t now, Attempt &attempt) const
 {
-    attempt.takeover = plan_takeover(state, claim, takeables, now);
+    attempt.preemption = plan_preemption(state, claim, preemptibles, now);
     std::int64_t &wake_ns = attempt.sleep_end.at_ns;
-    wake_ns = std::min(wake_ns, attempt.takeover.look_again.value_or(wake_ns));
-    if (!attempt.takeover.steps.empty())
-        return note_steps(state, attempt.takeover, processes_.own_id(), now);
+    wake_ns = std::min(wake_ns, attempt.preemption.look_again.value_or(wake_ns));
+    if (!attempt.preemption.steps.empty())
+        return note_steps(state, attempt.preemption, processes_.own_id(), now);
     // Who may not wait is not refused for one that has only just been seen to be idle.
     const std::int64_t soon =
         now + std::min(request_.preemption.idle_after.count(), most_idle_time_waited_for);
-    std::erase_if(takeables, [](const auto &each) { return each.second.why != TakeReason::Idle; });
+    std::erase_if(preemptibles, [](const auto &each) { return each.second.why != PreemptReason::Idle; });
     if (attempt.may_wait || soon > asked_ns_ + 2 * most_idle_time_waited_for ||
-        plan_takeover(state, claim, takeables, soon).steps.empty())
+        plan_preemption(state, claim, preemptibles, soon).steps.empty())
         return;
     attempt.may_wait = attempt.is_brief = true;
-    wake_ns = attempt.takeover.look_again.value_or(soon);
+    wake_ns = attempt.preemption.look_again.value_or(soon);
 }
 
 Ticket LeaseAcquisition::ticket(std::int64_t now) const
 {
-    return {0, {}, holder_.first, further_.demand, std::max(now, deadline_ns_), unix_time()};
+    return {0, {}, holder_.first, remaining_.demand, std::max(now, deadline_ns_), unix_time()};
 }
 
 std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, bool for_preemption)
@@ -483,10 +484,10 @@ std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, boo
 bool LeaseAcquisition::carry_out(Attempt &attempt)
 {
     bool have_ended = true;
-    for (const TakeStep &step : attempt.takeover.steps) {
+    for (const PreemptStep &step : attempt.preemption.steps) {
         if (step.is_left_alive)
-            continue; // by the next look at the state, as settle_takeovers() has it
-        Preemption result = preempt(processes_, step);
+            continue; // by the next look at the state, as note_revocations() has it
+        Eviction result = evict(processes_, step);
         if (result.has_ended || step.signal)
             say({{LogLevel::Warning, to_text(step)}});
         if (result.has_ended) {

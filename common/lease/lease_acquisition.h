@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "lease/lease_request.h"
-#include "lease/lease_store.h"
+#include "lease/waiting/lease_store.h"
 
 namespace ogh {
 

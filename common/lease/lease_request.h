@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "lease/busy_text.h"
-#include "lease/gpu_users.h"
-#include "lease/lease_state.h"
-#include "lease/takeable.h"
+#include "lease/presence/gpu_users.h"
+#include "lease/rules/busy_text.h"
+#include "lease/rules/preemption.h"
+#include "lease/state/lease_state.h"
 #include "oci/container_label.h"
 
 namespace ogh {

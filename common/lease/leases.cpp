@@ -6,36 +6,35 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "lease/boot_clock.h"
-#include "lease/claim.h"
-#include "lease/container_cgroup.h"
 #include "lease/lease_acquisition.h"
-#include "lease/lease_changes.h"
-#include "lease/lease_directory.h"
-#include "lease/lease_store.h"
-#include "lease/presence.h"
-#include "lease/revocation.h"
-#include "lease/wait.h"
+#include "lease/presence/container_cgroup.h"
+#include "lease/presence/eviction.h"
+#include "lease/presence/presence.h"
+#include "lease/rules/claim.h"
+#include "lease/state/boot_clock.h"
+#include "lease/state/lease_changes.h"
+#include "lease/waiting/lease_directory.h"
+#include "lease/waiting/lease_store.h"
+#include "lease/waiting/wait.h"
 
 namespace ogh {
 
 namespace {
 
 /** Of a holder that lives: what another container could take from it, and from when. */
-void add_takeable(const Processes &processes, Allocation allocation, const PreemptionPolicy &policy,
-                  LeaseEntry &entry)
+void add_preemptible(const Processes &processes, Allocation allocation, const PreemptionPolicy &policy,
+                     LeaseEntry &entry)
 {
     const std::int64_t now = boottime_ns();
     const auto time_of = [&](std::int64_t ns) { // the same at each look
         return allocation.since + (ns - allocation.taken_ns) / 1'000'000'000;
     };
-    const Signs signs = look_at(processes, allocation, policy);
-    note_look(allocation, signs, now);
+    const Signs signs = look_at(processes, allocation, policy, now);
     entry.never_started = !signs.has_started;
     entry.idle_since = allocation.idle_ns != 0 ? time_of(allocation.idle_ns) : 0;
-    if (const auto takeable = takeable_of(allocation, policy, signs, now)) {
-        entry.why = takeable->why;
-        entry.from = time_of(takeable->from_ns);
+    if (const auto preemptible = preemptible_of(allocation, policy, signs, now)) {
+        entry.why = preemptible->why;
+        entry.from = time_of(preemptible->from_ns);
     }
 }
 
@@ -43,7 +42,7 @@ void add_takeable(const Processes &processes, Allocation allocation, const Preem
 void note_looks(const Processes &processes, LeaseState &state, const PreemptionPolicy &policy)
 {
     for (Allocation &allocation : state.allocations)
-        note_look(allocation, look_at(processes, allocation, policy), boottime_ns());
+        static_cast<void>(look_at(processes, allocation, policy, boottime_ns()));
 }
 
 /** Which place it has among the tickets that wait for what it asks for. */
@@ -71,7 +70,7 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
         list.entries.push_back(
             {allocation.devices, std::nullopt, holder.container, holder.init.pid, allocation.since, lives});
         if (lives)
-            add_takeable(processes, allocation, policy, list.entries.back());
+            add_preemptible(processes, allocation, policy, list.entries.back());
         list.entries.back().is_paused = lives && is_frozen(processes, holder.init.pid);
         list.entries.back().label = people[holder.init];
     }

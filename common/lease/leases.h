@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "host/sysroot.h"
 #include "lease/lease_request.h"
-#include "lease/lease_store.h"
-#include "lease/processes.h"
-#include "lease/takeable.h"
+#include "lease/presence/processes.h"
+#include "lease/rules/preemption.h"
+#include "lease/waiting/lease_store.h"
 
 namespace ogh {
 
@@ -22,15 +22,15 @@ struct LeaseEntry {
     std::vector<LeasedDevice> devices; ///< empty of one that waits
     std::optional<Demand> waits_for;
     std::string container;
-    pid_t pid = 0;                      ///< of its init
-    std::int64_t since = 0;             ///< seconds since 1970
-    bool lives = true;                  ///< false is seen only by who may not take it off the list
-    bool never_started = false;         ///< its init has not executed the container's program yet
-    bool is_paused = false;             ///< its cgroup is frozen
-    bool observes = false;              ///< it has no lease of the devices
-    bool is_deprived = false;           ///< it had a lease of them, which was taken away
-    std::optional<TakeReason> why = {}; ///< what it has may be another one's, from `from` on
-    std::int64_t from = 0;              ///< seconds since 1970
+    pid_t pid = 0;                         ///< of its init
+    std::int64_t since = 0;                ///< seconds since 1970
+    bool lives = true;                     ///< false is seen only by who may not take it off the list
+    bool never_started = false;            ///< its init has not executed the container's program yet
+    bool is_paused = false;                ///< its cgroup is frozen
+    bool observes = false;                 ///< it has no lease of the devices
+    bool is_deprived = false;              ///< it had a lease of them, which was taken away
+    std::optional<PreemptReason> why = {}; ///< what it has may be another one's, from `from` on
+    std::int64_t from = 0;                 ///< seconds since 1970
     std::int64_t idle_since =
         0; ///< the same: since when nothing runs in it; 0: something does, or nothing ever did
     std::int64_t deadline = 0; ///< of one that waits: until when, in seconds since 1970

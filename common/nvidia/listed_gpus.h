@@ -12,7 +12,7 @@
 #include "host/node_access.h"
 #include "host/pci_address.h"
 #include "host/sysroot.h"
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 #include "nvidia/mig.h"
 
 namespace ogh {

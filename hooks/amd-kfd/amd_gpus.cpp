@@ -23,7 +23,7 @@
 #include "host/pci_devices.h"
 #include "host/sysroot.h"
 #include "kernel/user_namespace.h"
-#include "lease/gpu_users.h"
+#include "lease/presence/gpu_users.h"
 #include "request/availability.h"
 #include "request/candidate_addresses.h"
 #include "request/visible_devices.h"

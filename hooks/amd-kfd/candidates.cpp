@@ -7,7 +7,7 @@
 #include "amd-kfd/gfx_version.h"
 #include "base/letters.h"
 #include "base/number.h"
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 #include "request/availability.h"
 
 namespace ogh::amd_kfd {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "lease/lease_file.h"
+#include "lease/state/lease_file.h"
 #include "promise.h"
 #include "target.h"
 

@@ -11,7 +11,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lease/gpu_users.h"
+#include "lease/presence/gpu_users.h"
 #include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(gpu_users)

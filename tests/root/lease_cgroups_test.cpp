@@ -29,8 +29,8 @@
 #include "base/exit_status.h"
 #include "cgroup_host.h"
 #include "child.h"
-#include "lease/container_cgroup.h"
-#include "lease/takeover.h"
+#include "lease/presence/container_cgroup.h"
+#include "lease/presence/eviction.h"
 #include "lease_host.h"
 #include "stepped.h"
 #include "support/device_programs.h"
@@ -422,7 +422,7 @@ BOOST_DATA_TEST_CASE_F(Cgroups, an_idle_container_is_ended_for_the_next_one, ver
     }
     wait_until_alone(cgroup, init.pid());
     const LeaseList before = leases_host.list(next(two).preemption);
-    BOOST_TEST((before.entries.front().why == TakeReason::Idle));
+    BOOST_TEST((before.entries.front().why == PreemptReason::Idle));
     BOOST_TEST(leases_host.take(next(two)) == 0);
     const LeaseList after = leases_host.list();
     BOOST_TEST(after.entries.size() == 1);
@@ -685,7 +685,7 @@ BOOST_AUTO_TEST_CASE(one_that_has_frozen_a_process_itself_is_ended)
     const Paused paused(process_beside(init));
     const Processes processes;
     Holder holder{processes.open_pidfd(init.pid())->id, true, OwnCgroup{"freezer", paused.cgroup(), 0}};
-    BOOST_TEST(preempt(processes, {holder, TakeReason::HeldTooLong}).has_ended);
+    BOOST_TEST(evict(processes, {holder, PreemptReason::HeldTooLong}).has_ended);
     BOOST_TEST(!processes.find(holder.init).has_value());
 }
 

@@ -25,8 +25,8 @@
 #include "base/exit_status.h"
 #include "child.h"
 #include "kernel/end_signals.h"
-#include "lease/lease_directory.h"
-#include "lease/lease_file.h"
+#include "lease/state/lease_file.h"
+#include "lease/waiting/lease_directory.h"
 #include "lease_host.h"
 
 BOOST_AUTO_TEST_SUITE(lease_directory)

@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "child.h"
-#include "lease/lease_file.h"
-#include "lease/processes.h"
+#include "lease/presence/processes.h"
+#include "lease/state/lease_file.h"
 
 namespace ogh::test {
 

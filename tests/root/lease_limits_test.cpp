@@ -10,7 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "child.h"
-#include "lease/boot_clock.h"
+#include "lease/state/boot_clock.h"
 #include "lease_host.h"
 
 BOOST_AUTO_TEST_SUITE(lease_limits)
@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(without_somebody_who_waits_nothing_happens, Limits)
 {
     const Init init;
     BOOST_TEST(take(limited(init, 0ns, 0ns)) == 0);
-    BOOST_TEST((list().entries.front().why == TakeReason::HeldTooLong));
+    BOOST_TEST((list().entries.front().why == PreemptReason::HeldTooLong));
     const Failure refused = refusal(request(Init(), {"n:0"}));
     BOOST_TEST(refused.says("(may be ended since 2"), refused.message);
     BOOST_TEST(!lease_state().allocations.front().limit->asked_ns);

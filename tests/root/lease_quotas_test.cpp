@@ -17,9 +17,9 @@
 
 #include "child.h"
 #include "kernel/pidfd.h"
-#include "lease/boot_clock.h"
-#include "lease/lease_file.h"
-#include "lease/processes.h"
+#include "lease/presence/processes.h"
+#include "lease/state/boot_clock.h"
+#include "lease/state/lease_file.h"
 #include "lease_host.h"
 #include "stepped.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 
 namespace ogh::test {
 

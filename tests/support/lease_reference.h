@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "lease/claim.h"
-#include "lease/lease_state.h"
+#include "lease/rules/claim.h"
+#include "lease/state/lease_state.h"
 
 namespace ogh::test {
 

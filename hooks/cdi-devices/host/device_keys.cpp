@@ -19,7 +19,7 @@
 #include "host/pci_address.h"
 #include "host/proc_devices.h"
 #include "host/sysroot.h"
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 #include "nvidia/listed_gpus.h"
 
 namespace ogh::cdi_devices {

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "edits/edits.h"
 #include "host/sysroot.h"
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 
 namespace ogh::cdi_devices {
 

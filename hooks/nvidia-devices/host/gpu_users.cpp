@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "host/host_file.h"
 #include "kernel/directory_entries.h"
-#include "lease/gpu_users.h"
+#include "lease/presence/gpu_users.h"
 
 namespace ogh::nvidia_devices {
 

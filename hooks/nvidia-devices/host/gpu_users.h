@@ -2,7 +2,7 @@
 #pragma once
 
 #include "host/sysroot.h"
-#include "lease/gpu_users.h"
+#include "lease/presence/gpu_users.h"
 #include "nvidia-devices/host/inventory.h"
 
 namespace ogh::nvidia_devices {

@@ -49,10 +49,10 @@ BOOST_FIXTURE_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus, Host
 {
     entry("a", {{"nvidia:0", LeaseMode::Exclusive}, {"amd:0", LeaseMode::Exclusive}});
     LeaseEntry &idle = entry("b", {{"nvidia:1", LeaseMode::Shared}});
-    idle.why = TakeReason::Idle;
+    idle.why = PreemptReason::Idle;
     idle.idle_since = 1795381760;
     LeaseEntry &not_begun = entry("f", {{"nvidia:1", LeaseMode::Shared}});
-    not_begun.why = TakeReason::NotBegun;
+    not_begun.why = PreemptReason::NotBegun;
     not_begun.from = 1795381875;
     LeaseEntry &deprived = entry("g", {{"nvidia:1", LeaseMode::Exclusive}});
     deprived.is_deprived = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "lease/further_request.h"
-#include "lease/lease_changes.h"
-#include "lease/lease_file.h"
+#include "lease/container_requests.h"
+#include "lease/state/lease_changes.h"
+#include "lease/state/lease_file.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(lease_bounds)
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(an_entry_has_a_bound_that_is_its_own_containers)
     const LeaseKey longest = "n:" + std::string(max_device_word, 'x');
     BOOST_TEST(failure_of([&] { give(state, 3, {longest}); }).says("has a name of more than"));
     give(state, 4, many_keys(1000));
-    FurtherRequest all{{{}, 1, many_keys(2000), LeaseMode::Shared}, "n any:2000 by container"};
+    RemainingRequest all{{{}, 1, many_keys(2000), LeaseMode::Shared}, "n any:2000 by container"};
     BOOST_TEST((failure_of([&] {
                     note_request(state, {4, 1}, all, many_keys(2000));
                 }).kind == ErrorKind::BrokenHost));
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_is_forgotten)
         give(state, 1, {"cdi:x/y=" + std::to_string(i)});
         remove_holder(state, {1, 1});
     }
-    state.quick_ends["cdi:x/y=" + std::to_string(more)] = {1};
+    state.early_exits["cdi:x/y=" + std::to_string(more)] = {1};
     give(state, 1, {"n:0"});
-    BOOST_TEST(state.quick_ends.empty());
+    BOOST_TEST(state.early_exits.empty());
     BOOST_TEST(state.last_used.size() == max_used_devices);
     BOOST_TEST(!state.last_used.contains("cdi:x/y=" + std::to_string(more)));
     BOOST_TEST(state.last_used.contains("cdi:x/y=" + std::to_string(more + 1)));

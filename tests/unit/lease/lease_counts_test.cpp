@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 
 BOOST_AUTO_TEST_SUITE(lease_counts)
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "lease/lease_file.h"
-#include "lease/lease_store.h"
+#include "lease/state/lease_file.h"
+#include "lease/waiting/lease_store.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(lease_file)
@@ -56,7 +56,7 @@ LeaseFile whole_example()
     state.drains.push_back({"f", 15, 0, "", "oci-gpu-hooks check"});
     state.deprived = {shares};
     state.deprived[0].rules = DeviceRules();
-    state.quick_ends = {{"b/1", {7, 18446744073709551615U}}};
+    state.early_exits = {{"b/1", {7, 18446744073709551615U}}};
     state.observers = {
         {{{20, 4714}, true, OwnCgroup{"name=systemd", "/kubepods/x", 7}, "c1"}, {{"a"}, {"b"}}, 15, 16},
         {state.allocations[0].holder, {{"a"}}, 17, 18}};

@@ -6,8 +6,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lease/lease_changes.h"
-#include "lease/lease_rules.h"
+#include "lease/rules/lease_rules.h"
+#include "lease/state/lease_changes.h"
+#include "lease/state/lease_file.h"
 #include "support/lease_model.h"
 #include "support/lease_reference.h"
 

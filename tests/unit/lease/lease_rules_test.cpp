@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "lease/lease_changes.h"
-#include "lease/lease_rules.h"
+#include "lease/rules/lease_rules.h"
+#include "lease/state/lease_changes.h"
+#include "lease/state/lease_file.h"
 
 BOOST_AUTO_TEST_SUITE(lease_rules)
 

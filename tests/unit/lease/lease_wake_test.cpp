@@ -8,11 +8,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lease/claim.h"
-#include "lease/lease_changes.h"
-#include "lease/lease_file.h"
-#include "lease/lease_rules.h"
-#include "lease/lease_wake.h"
+#include "lease/rules/claim.h"
+#include "lease/rules/lease_rules.h"
+#include "lease/rules/lease_wake.h"
+#include "lease/state/lease_changes.h"
+#include "lease/state/lease_file.h"
 #include "support/lease_reference.h"
 
 BOOST_AUTO_TEST_SUITE(lease_wake)

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lease/lease_directory.h"
+#include "lease/waiting/lease_directory.h"
 
 BOOST_AUTO_TEST_SUITE(lock_wait)
 

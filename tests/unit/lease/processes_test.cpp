@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "lease/processes.h"
+#include "lease/presence/processes.h"
 
 BOOST_AUTO_TEST_SUITE(processes)
 

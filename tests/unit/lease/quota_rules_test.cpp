@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "lease/busy_text.h"
-#include "lease/claim.h"
-#include "lease/lease_changes.h"
-#include "lease/lease_rules.h"
+#include "lease/rules/busy_text.h"
+#include "lease/rules/claim.h"
+#include "lease/rules/lease_rules.h"
+#include "lease/state/lease_changes.h"
 
 BOOST_AUTO_TEST_SUITE(quota_rules)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "lease/lease_state.h"
+#include "lease/state/lease_state.h"
 #include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/plan/plan.h"

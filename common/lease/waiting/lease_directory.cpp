@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/waiting/lease_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "base/root_file.h"
+#include "base/text.h"
+#include "kernel/end_signals.h"
+#include "kernel/repeated_interrupt.h"
+#include "kernel/user_namespace.h"
+
+namespace ogh {
+
+namespace {
+
+/** Who may write it may exchange what is in it. */
+bool is_written_by_its_owner_alone(const struct stat &status)
+{
+    return S_ISDIR(status.st_mode) && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/**
+ * A directory that this namespace's root owns. Those above it are its own as well, or of somebody who has no number here, as
+ * the host's root: whoever that is can have it all anyway.
+ * @param names from the root on
+ */
+std::optional<UniqueFd> find_own_directory(const Sysroot &sysroot, const std::vector<std::string> &names)
+{
+    const auto root = sysroot.find("/");
+    if (!root)
+        return std::nullopt;
+    UniqueFd fd;
+    struct stat status {};
+    for (const std::string &name : names) {
+        const int parent = fd.valid() ? fd.get() : root->fd.get();
+        UniqueFd next(::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!next.valid() || ::fstat(next.get(), &status) != 0 || !is_written_by_its_owner_alone(status))
+            return std::nullopt;
+        fd = std::move(next);
+    }
+    return status.st_uid == 0 ? std::optional(std::move(fd)) : std::nullopt;
+}
+
+/** "1000": who this namespace's root is outside of it. */
+std::string outer_root()
+{
+    const auto root = own_uids().root();
+    return root ? std::to_string(*root) : "";
+}
+
+/**
+ * Where the root of a user namespace keeps the leases of its containers: as with the engine of a user, or in a system
+ * container of LXD's. `/run` where that root owns it, or else `/run/user/UID` of the user who is that root outside, as
+ * /proc/self/uid_map has it; nothing of it by a symlink.
+ */
+struct LeasePlace {
+    UniqueFd directory; ///< the directory of that root's
+    std::string path;   ///< its name
+    std::string scope;  ///< whose containers the leases bind, for people: "the containers of user 1000"
+};
+
+/**
+ * Of this process's user namespace, which is not the first one.
+ * @return nothing if there is none: then there are no leases
+ * @throws Error
+ */
+std::optional<LeasePlace> find_lease_place(const Sysroot &sysroot)
+{
+    if (auto run = find_own_directory(sysroot, {"run"}))
+        return LeasePlace{std::move(*run), "/run", "the containers of this user namespace's root"};
+    const std::string uid = outer_root();
+    if (uid.empty())
+        return std::nullopt;
+    if (auto run = find_own_directory(sysroot, {"run", "user", uid}))
+        return LeasePlace{std::move(*run), "/run/user/" + uid, "the containers of user " + uid};
+    return std::nullopt;
+}
+
+using Clock = std::chrono::steady_clock; // stands still while the host sleeps, as whoever has the lock does
+
+/** How many looks at who has the lock there are, until patience is at its end. */
+constexpr int looks = 10;
+
+/** @return false: another one has it, or a signal has come */
+bool has_locked(int fd, int how, const std::string &name)
+{
+    if (::flock(fd, how) == 0)
+        return true;
+    if (errno == EWOULDBLOCK || errno == EINTR)
+        return false;
+    throw SystemError(errno, "cannot lock " + name, ErrorKind::BrokenHost);
+}
+
+std::optional<pid_t> find_lock_holder(int fd, const Processes &processes)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        return std::nullopt;
+    return lock_holder(processes.locks(), status.st_dev, status.st_ino);
+}
+
+/** "the process 17 ('python3', stopped)" */
+std::string name_of_process(pid_t pid, const Processes &processes)
+{
+    const std::string stat = processes.read(pid, "stat").value_or("");
+    const size_t start = stat.find('(');
+    const size_t end = stat.rfind(')'); // the name may have any of its own
+    std::string text = "the process " + std::to_string(pid);
+    if (start == std::string::npos || end == std::string::npos || end + 2 >= stat.size())
+        return text;
+    const char state = stat[end + 2];
+    return text + " (" + quote(stat.substr(start + 1, end - start - 1)) +
+           (state == 'T' || state == 't' ? ", stopped)" : ")");
+}
+
+Error stands_still(const std::string &name, std::optional<pid_t> holder, const Processes &processes,
+                   std::chrono::milliseconds patience)
+{
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(patience).count();
+    return {ErrorKind::BrokenHost,
+            name + " has been locked for " + std::to_string(seconds) + " s by " +
+                (holder ? name_of_process(*holder, processes)
+                        : "a process that /proc/locks does not show, as of another pid namespace") +
+                ", which holds up all hooks: let it go on, or end it"};
+}
+
+constexpr const char *lock_name = "lock";
+
+constexpr mode_t private_mode = 0600;
+
+struct stat status_of(int fd, const std::string &what)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        throw SystemError(errno, "cannot look at " + what, ErrorKind::BrokenHost);
+    return status;
+}
+
+/** Whoever may write a directory on the way may put another one in its place. The host's root owns it, whoever asks. */
+void check_directory(int fd, const std::string &what)
+{
+    const struct stat status = status_of(fd, what);
+    if (status.st_uid != 0)
+        throw Error(ErrorKind::BrokenHost, what + " does not belong to root");
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return;
+    struct statvfs filesystem {};
+    const bool is_read_only = ::fstatvfs(fd, &filesystem) == 0 && (filesystem.f_flag & ST_RDONLY) != 0;
+    throw Error(ErrorKind::BrokenHost, what + (is_read_only ? " is on a read-only filesystem"
+                                                            : " may be written by others than root"));
+}
+
+/** Nothing if it is missing. */
+std::optional<UniqueFd> open_directory(int parent, const std::string &name, const std::string &what)
+{
+    UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT)
+        return std::nullopt;
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
+    check_directory(fd.get(), what);
+    return fd;
+}
+
+UniqueFd open_or_make_directory(int parent, const std::string &name, const std::string &what)
+{
+    if (auto found = open_directory(parent, name, what))
+        return std::move(*found);
+    // Another hook may be making it at this moment.
+    if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
+        throw SystemError(errno, "cannot make " + what, ErrorKind::BrokenHost);
+    if (auto made = open_directory(parent, name, what))
+        return std::move(*made);
+    throw Error(ErrorKind::BrokenHost, what + " has gone the moment it was made");
+}
+
+UniqueFd root_of(const Sysroot &sysroot)
+{
+    auto root = sysroot.find("/");
+    if (!root)
+        throw Error(ErrorKind::BrokenHost, "the host's root cannot be found");
+    return std::move(root->fd);
+}
+
+/** Opens the components below one by one, none of which may be a symlink; `open` gives nothing to stop there. */
+template<typename Open>
+std::optional<UniqueFd> walk(UniqueFd fd, const std::string &above, const std::vector<const char *> &names,
+                             const Open &open)
+{
+    std::string path = above;
+    for (const char *name : names) {
+        path += std::string("/") + name;
+        std::optional<UniqueFd> next = open(fd.get(), name, "the directory " + quote(path));
+        if (!next)
+            return std::nullopt;
+        fd = std::move(*next);
+    }
+    return fd;
+}
+
+const std::vector<const char *> below{"oci-gpu-hooks", "leases"};
+
+} // namespace
+
+std::string why_no_lease_place()
+{
+    if (in_initial_user_namespace())
+        return "only root can take one";
+    const std::string uid = outer_root();
+    return "this is a user namespace, whose root has neither /run of its own nor '/run/user/" + uid +
+           "', which 'loginctl enable-linger' makes for user " + uid;
+}
+
+std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode)
+{
+    std::array<char, 64> file{};
+    std::snprintf(file.data(), file.size(), "%02x:%02x:%llu", major(device), minor(device),
+                  static_cast<unsigned long long>(inode));
+    for (const std::string &line : split_list(locks, '\n')) {
+        // "3: FLOCK  ADVISORY  WRITE 4711 00:1b:12 0 EOF"; one that waits has "->" in front of FLOCK.
+        std::vector<std::string> words = split_list(line, ' ');
+        std::erase(words, "");
+        if (words.size() < 6 || words[1] != "FLOCK" || words[5] != file.data())
+            continue;
+        if (const auto pid = parse_number(words[4]))
+            return static_cast<pid_t>(*pid);
+    }
+    return std::nullopt;
+}
+
+void lock_file(int fd, const std::string &name, const Processes &processes, const Patience &patience)
+{
+    if (has_locked(fd, LOCK_EX | LOCK_NB, name))
+        return;
+    // By a signal and not by asking again and again: the kernel wakes whoever waits at once, and nobody else.
+    const RepeatedInterrupt interrupt(patience.limit / looks);
+    std::optional<pid_t> holder = find_lock_holder(fd, processes);
+    Clock::time_point since = Clock::now();
+    while (!has_locked(fd, LOCK_EX, name)) {
+        const std::optional<pid_t> now = find_lock_holder(fd, processes);
+        if (now != holder) {
+            holder = now;
+            since = Clock::now();
+        } else if (Clock::now() - since >= patience.limit) {
+            throw stands_still(name, holder, processes, patience.limit);
+        }
+        if (patience.is_ended_by_signals)
+            check_end_signals("waiting for another process that has locked " + name);
+    }
+}
+
+bool LeaseDirectory::is_possible(const Sysroot &sysroot)
+{
+    return ::geteuid() == 0 && (in_initial_user_namespace() || find_lease_place(sysroot));
+}
+
+/** The directory that it is in, as it is; without a descriptor if there is none. */
+std::optional<LeaseDirectory> LeaseDirectory::find_above(const Sysroot &sysroot)
+{
+    LeaseDirectory run;
+    if (!in_initial_user_namespace()) {
+        auto place = find_lease_place(sysroot);
+        if (!place)
+            return std::nullopt;
+        run.fd_ = std::move(place->directory);
+        run.on_host_ = sysroot.on_host(place->path);
+        run.scope_ = std::move(place->scope);
+        return run;
+    }
+    run.on_host_ = sysroot.on_host("/run");
+    if (auto fd = walk(root_of(sysroot), sysroot.on_host(""), {"run"}, open_directory))
+        run.fd_ = std::move(*fd);
+    return run;
+}
+
+LeaseDirectory LeaseDirectory::above(const Sysroot &sysroot)
+{
+    if (auto found = find_above(sysroot))
+        return std::move(*found);
+    throw Error(ErrorKind::BrokenHost, "there is no directory for leases: " + why_no_lease_place());
+}
+
+std::optional<LeaseDirectory> LeaseDirectory::place(const Sysroot &sysroot)
+{
+    return ::geteuid() == 0 ? find_above(sysroot) : std::nullopt;
+}
+
+LeaseDirectory::LeaseDirectory(const Sysroot &sysroot) : LeaseDirectory(above(sysroot))
+{
+    complete(sysroot);
+}
+
+std::optional<LeaseDirectory> LeaseDirectory::open(const Sysroot &sysroot)
+{
+    auto directory = place(sysroot);
+    if (directory)
+        directory->complete(sysroot);
+    return directory;
+}
+
+void LeaseDirectory::complete(const Sysroot &sysroot)
+{
+    if (!fd_.valid())
+        fd_ = open_or_make_directory(root_of(sysroot).get(), "run", "the directory " + quote(on_host_));
+    descend();
+}
+
+LeaseDirectory LeaseDirectory::make() &&
+{
+    if (!fd_.valid())
+        throw Error(ErrorKind::BrokenHost, "there is no directory " + quote(on_host_));
+    descend();
+    return std::move(*this);
+}
+
+void LeaseDirectory::descend()
+{
+    fd_ = *walk(std::move(fd_), on_host_, below, [](int parent, const char *name, const std::string &what) {
+        return std::optional(open_or_make_directory(parent, name, what));
+    });
+    on_host_ += "/oci-gpu-hooks/leases";
+}
+
+std::optional<LeaseDirectory> LeaseDirectory::find(const Sysroot &sysroot)
+{
+    LeaseDirectory directory = above(sysroot);
+    if (!directory.fd_.valid())
+        return std::nullopt;
+    auto fd = walk(std::move(directory.fd_), directory.on_host_, below, open_directory);
+    if (!fd)
+        return std::nullopt;
+    directory.fd_ = std::move(*fd);
+    directory.on_host_ += "/oci-gpu-hooks/leases";
+    return directory;
+}
+
+std::string LeaseDirectory::named(const char *file) const
+{
+    return "the file " + quote(on_host_ + "/" + file);
+}
+
+UniqueFd LeaseDirectory::open_private(const char *file, int flags) const
+{
+    const int create = (flags & O_ACCMODE) == O_RDONLY ? 0 : O_CREAT;
+    UniqueFd fd(
+        ::openat(fd_.get(), file, flags | create | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, private_mode));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + named(file), ErrorKind::BrokenHost);
+    check_root_file(fd.get(), private_mode, named(file));
+    return fd;
+}
+
+UniqueFd LeaseDirectory::lock(const Processes &processes, const Patience &patience) const
+{
+    constexpr int max_tries = 16;
+    for (int tries = 0; tries < max_tries; ++tries) {
+        // Whoever can open it can lock it, and root would wait for them.
+        UniqueFd fd = open_private(lock_name, O_RDWR);
+        lock_file(fd.get(), named(lock_name), processes, patience);
+        // If somebody has removed it meanwhile, the next one locks another file.
+        struct stat there {};
+        const struct stat ours = status_of(fd.get(), named(lock_name));
+        if (::fstatat(fd_.get(), lock_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+            there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
+            return fd;
+    }
+    throw Error(ErrorKind::BrokenHost, named(lock_name) + " is removed again and again");
+}
+
+std::string LeaseDirectory::lock_keeper(const Processes &processes) const
+{
+    struct stat status {};
+    if (::fstatat(fd_.get(), lock_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return "";
+    const auto find_holder = [&] { return lock_holder(processes.locks(), status.st_dev, status.st_ino); };
+    constexpr timespec pause{0, 50'000'000};
+    const std::optional<pid_t> holder = find_holder();
+    for (int look = 0; holder && look < looks; ++look) {
+        ::nanosleep(&pause, nullptr);
+        if (find_holder() != holder)
+            return "";
+    }
+    return holder ? name_of_process(*holder, processes) : "";
+}
+
+std::string LeaseDirectory::read(const LeaseDocument &document, size_t limit) const
+{
+    const std::string name = named(document.name);
+    const UniqueFd fd(::openat(fd_.get(), document.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT)
+        return {};
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + name, ErrorKind::BrokenHost);
+    const struct stat status = status_of(fd.get(), name);
+    if (!S_ISREG(status.st_mode) || status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        throw Error(ErrorKind::BrokenHost, name + " is no plain file that only root may write; '" +
+                                               how_to_clear() + "' clears it while no container has a GPU");
+    if (status.st_size == 0)
+        throw Error(ErrorKind::BrokenHost,
+                    name + " is empty; '" + how_to_clear() + "' clears it while no container has a GPU");
+    try {
+        return read_all(fd.get(), limit, name, static_cast<size_t>(status.st_size));
+    } catch (const Error &error) {
+        throw error.as(ErrorKind::BrokenHost);
+    }
+}
+
+void LeaseDirectory::remove(const char *file) const
+{
+    if (::unlinkat(fd_.get(), file, 0) != 0 && errno != ENOENT)
+        throw SystemError(errno, "cannot remove " + named(file), ErrorKind::BrokenHost);
+}
+
+UniqueFd LeaseDirectory::make_new(const LeaseDocument &document) const
+{
+    const std::string name = named(document.new_name);
+    const auto make = [&] {
+        return UniqueFd(::openat(fd_.get(), document.new_name,
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, document.mode));
+    };
+    UniqueFd fd = make();
+    if (!fd.valid() && errno == EEXIST) {
+        // What a process left that was killed. Whoever holds the lock may remove it.
+        remove(document.new_name);
+        fd = make();
+    }
+    if (!fd.valid())
+        throw SystemError(errno, "cannot make " + name, ErrorKind::BrokenHost);
+    if (::fchmod(fd.get(), document.mode) != 0)
+        throw SystemError(errno, "cannot set the mode of " + name, ErrorKind::BrokenHost);
+    return fd;
+}
+
+void LeaseDirectory::write(const LeaseDocument &document, std::string_view text) const
+{
+    try {
+        write_all(make_new(document).get(), text, named(document.new_name));
+    } catch (const SystemError &error) {
+        ::unlinkat(fd_.get(), document.new_name, 0);
+        throw error.as(ErrorKind::BrokenHost);
+    }
+    if (::renameat(fd_.get(), document.new_name, fd_.get(), document.name) != 0) {
+        const int why = errno;
+        ::unlinkat(fd_.get(), document.new_name, 0);
+        throw SystemError(why, "cannot replace " + named(document.name), ErrorKind::BrokenHost);
+    }
+}
+
+} // namespace ogh
