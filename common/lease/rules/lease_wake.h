@@ -29,17 +29,10 @@ Watched watched_of(const LeaseState &state, const Obstacles &obstacles);
 std::int64_t next_deadline(const LeaseState &state, const std::set<std::uint64_t> &numbers,
                            std::int64_t limit);
 
-/** What has become of the state besides entries that have come and gone. */
-enum class StateChange {
-    None,
-    Other, ///< a drain is another one, or somebody who stays has less than before
-};
-
 /**
  * The requests that have to look at the state, of those that take the signal; pure. In their order. In their tickets it
- * says what those have to watch then that go on waiting: so they need not write it down themselves. Where it is who is
- * there alone that makes the difference, those need not be decided for whose watched ones are all there.
+ * says what those have to watch then that go on waiting: so they need not write it down themselves.
  */
-std::vector<const Ticket *> waiters_to_wake(LeaseState &state, StateChange change, std::int64_t now);
+std::vector<const Ticket *> waiters_to_wake(LeaseState &state, std::int64_t now);
 
 } // namespace ogh

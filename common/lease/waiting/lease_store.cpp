@@ -75,9 +75,9 @@ void add_ends(History &history, const LeaseState &before, const LeaseState &afte
 }
 
 /** Those that are still there. @throws Error (BrokenHost) */
-void wake_waiters(const Processes &processes, LeaseState &state, StateChange change)
+void wake_waiters(const Processes &processes, LeaseState &state)
 {
-    for (const Ticket *ticket : waiters_to_wake(state, change, boottime_ns())) {
+    for (const Ticket *ticket : waiters_to_wake(state, boottime_ns())) {
         if (const auto hook = processes.find(ticket->hook))
             wake(hook->get());
     }
@@ -117,7 +117,6 @@ void Lease::release() noexcept
     try {
         LeaseStore::Session session = store->open(LeaseStore::patience_at_the_end);
         take_back(session.state(), grant_);
-        session.expect_all();
         session.explain_end(grant_.init, "not started");
         session.save();
     } catch (const std::exception &) {
@@ -261,7 +260,7 @@ void LeaseStore::Session::save()
     const std::int64_t now = boottime_ns();
     count_ends(now);
     // First, with the lock held: should this process be killed on the way, nobody sleeps who could be served.
-    wake_waiters(store_.processes_, state_, state_.drains == before_.drains ? change_ : StateChange::Other);
+    wake_waiters(store_.processes_, state_);
     store_.directory_.write(state_document, to_text({store_.processes_.space(), state_}));
     if (store_.history_ != nullptr)
         add_ends(*store_.history_, before_, state_, ends_, now);

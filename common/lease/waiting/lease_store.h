@@ -72,9 +72,6 @@ public:
         /** Writes the state if it has changed, and wakes who waits and has to look at it; once. @throws Error (BrokenHost), and then it is as it was */
         void save();
 
-        /** Has save() look at all who wait: somebody who stays is given less than it had. */
-        void expect_all() { change_ = StateChange::Other; }
-
         /** Has what is known of those who have gone decide what is chosen now; save() does it for later. */
         void note_ends();
 
@@ -91,7 +88,6 @@ public:
         UniqueFd lock_;
         LeaseState state_;
         LeaseState before_; ///< as the file has it
-        StateChange change_ = StateChange::None;
         KnownEnds ends_;
         std::set<ProcessId> noted_; ///< whose ends note_ends() has noted, by init
     };

@@ -273,9 +273,7 @@ private:
 
     void save()
     {
-        const StateChange change = state_.drains == drains_ ? StateChange::None : StateChange::Other;
-        drains_ = state_.drains;
-        for (const Ticket *ticket : waiters_to_wake(state_, change, now_)) {
+        for (const Ticket *ticket : waiters_to_wake(state_, now_)) {
             for (Waiter &waiter : waiters_)
                 waiter.is_woken = waiter.is_woken || waiter.ticket == ticket->number;
         }
@@ -307,7 +305,6 @@ private:
     [[nodiscard]] LeaseFile in_file() const { return {{"b", 1, 1}, state_}; }
 
     LeaseState state_;
-    std::vector<Drain> drains_; ///< as they were saved
     std::vector<Waiter> waiters_;
     std::vector<ProcessId> holders_;
     std::map<std::uint64_t, pid_t> numbers_; ///< of tickets, with their hooks
@@ -433,7 +430,7 @@ BOOST_AUTO_TEST_CASE(who_could_be_served_by_a_quota_wakes_though_all_that_it_wat
     state.allocations = {{{{100, 1}, true}, {{"n:0", exclusive, two}}}};
     state.tickets = {waiting(1, {{"n:0"}, 0, {}, exclusive, two}, {{{100, 1}}, {}}),
                      waiting(2, {{}, 1, both(), exclusive, {{"q", 2}}}, {{}, {1}})};
-    const auto woken = waiters_to_wake(state, StateChange::None, 1);
+    const auto woken = waiters_to_wake(state, 1);
     BOOST_REQUIRE(woken.size() == 1U);
     BOOST_TEST(woken.front()->number == 2U);
 }
