@@ -13,18 +13,6 @@ namespace ogh {
 
 namespace {
 
-void check_count(const LeaseState &state, const LeaseRequest &request, const ProcessId &init,
-                 const std::vector<LeaseKey> &granted)
-{
-    if (!request.max_devices || granted.empty())
-        return;
-    const size_t count = count_with(state, init, granted, request.counted);
-    if (count > *request.max_devices)
-        throw Error(ErrorKind::Denied,
-                    "with what it was given before the container would have " + std::to_string(count) + " " +
-                        request.word + ", and --max-devices allows " + std::to_string(*request.max_devices));
-}
-
 /** What tells later how long it may have what it was given, and whether something has begun in it. */
 void note_limits(const Processes &processes, LeaseState &state, const LeaseRequest &request,
                  const ProcessId &init, std::int64_t now)
@@ -108,6 +96,35 @@ bool counts(const std::vector<std::string> &counted, const LeaseKey &key)
     return std::find(counted.begin(), counted.end(), vendor_in(key)) != counted.end();
 }
 
+/**
+ * How many devices of those that count the container has once these are granted.
+ * @param counted as LeaseRequest has it
+ */
+size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted,
+                  const std::vector<std::string> &counted)
+{
+    std::set<LeaseKey> keys(granted.begin(), granted.end());
+    for (const Allocation &allocation : state.allocations) {
+        for (const LeasedDevice &device : allocation.devices) {
+            if (allocation.holder.init == init && counts(counted, device.key))
+                keys.insert(device.key);
+        }
+    }
+    return keys.size();
+}
+
+void check_count(const LeaseState &state, const LeaseRequest &request, const ProcessId &init,
+                 const std::vector<LeaseKey> &granted)
+{
+    if (!request.max_devices || granted.empty())
+        return;
+    const size_t count = count_with(state, init, granted, request.counted);
+    if (count > *request.max_devices)
+        throw Error(ErrorKind::Denied,
+                    "with what it was given before the container would have " + std::to_string(count) + " " +
+                        request.word + ", and --max-devices allows " + std::to_string(*request.max_devices));
+}
+
 } // namespace
 
 Grant enter_grant(const Processes &processes, LeaseState &state, const LeaseRequest &request,
@@ -121,19 +138,6 @@ Grant enter_grant(const Processes &processes, LeaseState &state, const LeaseRequ
     forget_rules(state, grant);
     grant.requests_before = note_request(state, init, remaining, granted);
     return grant;
-}
-
-size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted,
-                  const std::vector<std::string> &counted)
-{
-    std::set<LeaseKey> keys(granted.begin(), granted.end());
-    for (const Allocation &allocation : state.allocations) {
-        for (const LeasedDevice &device : allocation.devices) {
-            if (allocation.holder.init == init && counts(counted, device.key))
-                keys.insert(device.key);
-        }
-    }
-    return keys.size();
 }
 
 RemainingRequest remaining_request(const LeaseState &state, const ProcessId &init,

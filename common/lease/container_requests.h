@@ -35,13 +35,6 @@ RemainingRequest remaining_request(const LeaseState &state, const ProcessId &ini
                                    const LeaseRequest &request);
 
 /**
- * How many devices of those that count the container has once these are granted.
- * @param counted as LeaseRequest has it
- */
-size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted,
-                  const std::vector<std::string> &counted);
-
-/**
  * Notes with the container's entry what was chosen.
  * @param granted as decide() grants it for the demand
  * @return what was noted there before, if that has changed

@@ -2,6 +2,7 @@
 #include "lease/leases.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "base/error.h"
@@ -52,6 +53,15 @@ size_t place_of(const LeaseState &state, const Ticket &ticket)
     return static_cast<size_t>(std::distance(near.begin(), near.upper_bound(ticket.number)));
 }
 
+/** @return what `how` does */
+bool change(const LeaseStore &store, const std::function<bool(LeaseState &)> &how)
+{
+    LeaseStore::Session session = store.open();
+    const bool has_changed = how(session.state());
+    session.save();
+    return has_changed;
+}
+
 void end_hook(const Processes &processes, const Ticket &ticket)
 {
     if (const auto hook = processes.find(ticket.hook))
@@ -64,41 +74,41 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
     const Processes &processes = store.processes();
     LeaseList list{{}, state.drains, store.scope(), state};
     LeasePeople people = read_people(store.directory());
+    const auto add = [&](const Holder &holder, std::int64_t since) -> LeaseEntry & {
+        LeaseEntry &entry = list.entries.emplace_back();
+        entry.container = holder.container;
+        entry.pid = holder.init.pid;
+        entry.since = since;
+        entry.label = people[holder.init];
+        return entry;
+    };
+    const auto add_holder = [&](const Allocation &allocation) -> LeaseEntry & {
+        LeaseEntry &entry = add(allocation.holder, allocation.since);
+        entry.devices = allocation.devices;
+        entry.lives = present.holders.contains(allocation.holder.init);
+        entry.is_paused = entry.lives && is_frozen(processes, entry.pid);
+        return entry;
+    };
     for (const Allocation &allocation : state.allocations) {
-        const Holder &holder = allocation.holder;
-        const bool lives = present.holders.contains(holder.init);
-        list.entries.push_back(
-            {allocation.devices, std::nullopt, holder.container, holder.init.pid, allocation.since, lives});
-        if (lives)
-            add_preemptible(processes, allocation, policy, list.entries.back());
-        list.entries.back().is_paused = lives && is_frozen(processes, holder.init.pid);
-        list.entries.back().label = people[holder.init];
+        LeaseEntry &entry = add_holder(allocation);
+        if (entry.lives)
+            add_preemptible(processes, allocation, policy, entry);
     }
-    for (const Allocation &observer : state.observers) {
-        const Holder &holder = observer.holder;
-        const bool lives = present.holders.contains(holder.init);
-        list.entries.push_back(
-            {observer.devices, std::nullopt, holder.container, holder.init.pid, observer.since, lives});
-        list.entries.back().is_paused = lives && is_frozen(processes, holder.init.pid);
-        list.entries.back().observes = true;
-        list.entries.back().label = people[holder.init];
-    }
+    for (const Allocation &observer : state.observers)
+        add_holder(observer).observes = true;
     for (const Allocation &each : state.deprived) {
-        list.entries.push_back(
-            {each.devices, std::nullopt, each.holder.container, each.holder.init.pid, each.since});
-        LeaseEntry &entry = list.entries.back();
+        LeaseEntry &entry = add(each.holder, each.since);
+        entry.devices = each.devices;
         entry.is_deprived = true;
         if (each.has_begun)
             entry.idle_since = each.since + (each.idle_ns - each.taken_ns) / 1'000'000'000;
-        entry.label = people[each.holder.init];
     }
     for (const Ticket &ticket : state.tickets) {
-        const bool lives = present.tickets.contains(ticket.number);
-        list.entries.push_back(
-            {{}, ticket.demand, ticket.holder.container, ticket.holder.init.pid, ticket.since, lives});
-        list.entries.back().deadline = ticket.until != 0 ? ticket.until : unix_time_at(ticket.deadline_ns);
-        list.entries.back().place = place_of(state, ticket);
-        list.entries.back().label = people[ticket.holder.init];
+        LeaseEntry &entry = add(ticket.holder, ticket.since);
+        entry.waits_for = ticket.demand;
+        entry.lives = present.tickets.contains(ticket.number);
+        entry.deadline = ticket.until != 0 ? ticket.until : unix_time_at(ticket.deadline_ns);
+        entry.place = place_of(state, ticket);
     }
     return list;
 }
@@ -154,26 +164,17 @@ void Leases::observe(const LeaseRequest &request)
 
 bool Leases::drain(const Drain &drain)
 {
-    LeaseStore::Session session = store_->open();
-    const bool is_new = ogh::drain(session.state(), drain);
-    session.save();
-    return is_new;
+    return change(*store_, [&](LeaseState &state) { return ogh::drain(state, drain); });
 }
 
 bool Leases::undrain(const LeaseKey &key)
 {
-    LeaseStore::Session session = store_->open();
-    const bool was_drained = ogh::undrain(session.state(), key);
-    session.save();
-    return was_drained;
+    return change(*store_, [&](LeaseState &state) { return ogh::undrain(state, key); });
 }
 
 bool Leases::undrain(const LeaseKey &key, const std::string &by)
 {
-    LeaseStore::Session session = store_->open();
-    const bool was_drained = ogh::undrain(session.state(), key, by);
-    session.save();
-    return was_drained;
+    return change(*store_, [&](LeaseState &state) { return ogh::undrain(state, key, by); });
 }
 
 std::string Leases::cancel(const std::string &container)

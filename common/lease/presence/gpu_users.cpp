@@ -24,6 +24,23 @@ namespace ogh {
 
 namespace {
 
+/** Of the line of /proc/PID/status, which escapes what would end it. */
+std::string value_in(std::string_view status, std::string_view label)
+{
+    const size_t start = status.find(label);
+    if (start == std::string_view::npos)
+        return "";
+    status.remove_prefix(start + label.size());
+    return std::string(status.substr(0, status.find_first_of("\t\n")));
+}
+
+/** Who has started it, whatever rights its program has. @return nothing if it has ended */
+std::optional<uid_t> real_user_of(const Processes &processes, pid_t pid)
+{
+    const auto status = processes.read(pid, "status");
+    return status ? parse_small_number(value_in(*status, "\nUid:\t"), UINT_MAX) : std::nullopt;
+}
+
 struct CloseListing {
     void operator()(DIR *listing) const { ::closedir(listing); }
 };
@@ -275,16 +292,6 @@ std::vector<std::uint64_t> file_identity(int directory, const std::string &path)
     return {status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
 }
 
-/** Of the line of /proc/PID/status, which escapes what would end it. */
-std::string value_in(std::string_view status, std::string_view label)
-{
-    const size_t start = status.find(label);
-    if (start == std::string_view::npos)
-        return "";
-    status.remove_prefix(start + label.size());
-    return std::string(status.substr(0, status.find_first_of("\t\n")));
-}
-
 bool runs_in(const GpuUser &user, const OwnCgroup &cgroup)
 {
     const auto path = cgroup_of(user.cgroups, cgroup.controller);
@@ -359,12 +366,6 @@ bool Monitors::has(const Processes &processes, pid_t pid) const
     const Identity program = file_identity(directory.get(), "exe");
     const auto user = real_user_of(processes, pid);
     return !program.empty() && user && known_->contains({program, *user});
-}
-
-std::optional<uid_t> real_user_of(const Processes &processes, pid_t pid)
-{
-    const auto status = processes.read(pid, "status");
-    return status ? parse_small_number(value_in(*status, "\nUid:\t"), UINT_MAX) : std::nullopt;
 }
 
 std::string why_unknown(const Processes &processes)

@@ -67,9 +67,6 @@ private:
     mutable std::optional<std::set<std::pair<Identity, uid_t>>> known_; ///< looked up for the first process
 };
 
-/** Who has started it, whatever rights its program has. @return nothing if it has ended */
-std::optional<uid_t> real_user_of(const Processes &processes, pid_t pid);
-
 /** Why pids do not mean what the host's kernel calls by them, so that nobody can be looked for; "" if they do. */
 std::string why_unknown(const Processes &processes);
 

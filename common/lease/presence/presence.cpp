@@ -16,6 +16,24 @@ namespace ogh {
 
 namespace {
 
+/** Some process of the cgroup besides `except`. @return nothing if there is none; not valid if it cannot be held */
+std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except)
+{
+    auto pids = processes_in(processes, cgroup);
+    std::erase(pids, except);
+    if (pids.empty())
+        return std::nullopt;
+    auto held = processes.open_pidfd(pids.front());
+    // Between the list and the descriptor the number may have become another process's.
+    pids = processes_in(processes, cgroup);
+    std::erase(pids, except);
+    if (pids.empty())
+        return std::nullopt;
+    if (!held || std::find(pids.begin(), pids.end(), held->id.pid) == pids.end())
+        return UniqueFd();
+    return std::move(held->pidfd);
+}
+
 /**
  * Those by whom the decision stands or falls: of one that grants also those who decide whether somebody who came earlier
  * waits for a quota. They are on other devices too.
@@ -67,39 +85,6 @@ try {
 
 } // namespace
 
-Decision decide_by_present(const Processes &processes, LeaseState &state, const Claim &claim,
-                           std::int64_t now, Present &present, const std::function<void()> &note_ends)
-{
-    for (;;) {
-        Decision decision = decide(state, claim, now, Depth::Enough);
-        if (!drop_gone(processes, state,
-                       decision.granted ? all_that_count(state, decision) : decision.obstacles, present))
-            return decision;
-        note_ends();
-    }
-}
-
-void watch(const Processes &processes, LeaseState &state, std::uint64_t ticket, const Demand &demand,
-           Present present, std::int64_t now, SleepEnd &end)
-{
-    Ticket &request = *std::find_if(state.tickets.begin(), state.tickets.end(),
-                                    [&](const Ticket &one) { return one.number == ticket; });
-    const Claim claim{request.holder.init, demand, request.number};
-    Obstacles watched = decide(state, claim, now, Depth::Enough).obstacles;
-    request.watched = watched_of(state, watched);
-    if (request.watched->drain_ns != 0)
-        end.at_ns = std::min(end.at_ns, request.watched->drain_ns);
-    if (watches_too_much(request)) {
-        request.watched.reset();
-        watched = all_that_count(state, decide(state, claim, now));
-    }
-    if (drop_gone(processes, state, watched, present))
-        end.at_ns = now;
-    end.at_ns = next_deadline(state, watched.tickets, end.at_ns);
-    move_valid(present.holders, watched.holders, end.watched);
-    move_valid(present.tickets, watched.tickets, end.watched);
-}
-
 std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, const std::string &id,
                                         const std::string &program, const std::string &cgroups_path)
 {
@@ -129,23 +114,6 @@ std::optional<UniqueFd> find_container(const Processes &processes, const Holder 
     if (init || holder.own_pid_namespace || !holder.cgroup)
         return init;
     return find_another(processes, *holder.cgroup, 0);
-}
-
-std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except)
-{
-    auto pids = processes_in(processes, cgroup);
-    std::erase(pids, except);
-    if (pids.empty())
-        return std::nullopt;
-    auto held = processes.open_pidfd(pids.front());
-    // Between the list and the descriptor the number may have become another process's.
-    pids = processes_in(processes, cgroup);
-    std::erase(pids, except);
-    if (pids.empty())
-        return std::nullopt;
-    if (!held || std::find(pids.begin(), pids.end(), held->id.pid) == pids.end())
-        return UniqueFd();
-    return std::move(held->pidfd);
 }
 
 std::optional<UniqueFd> find_company(const Processes &processes, const Holder &holder)
@@ -223,6 +191,39 @@ Present drop_gone(const Processes &processes, LeaseState &state)
     });
     std::erase_if(state.deprived, [&](const Allocation &each) { return !processes.find(each.holder.init); });
     return present;
+}
+
+Decision decide_by_present(const Processes &processes, LeaseState &state, const Claim &claim,
+                           std::int64_t now, Present &present, const std::function<void()> &note_ends)
+{
+    for (;;) {
+        Decision decision = decide(state, claim, now, Depth::Enough);
+        if (!drop_gone(processes, state,
+                       decision.granted ? all_that_count(state, decision) : decision.obstacles, present))
+            return decision;
+        note_ends();
+    }
+}
+
+void watch(const Processes &processes, LeaseState &state, std::uint64_t ticket, const Demand &demand,
+           Present present, std::int64_t now, SleepEnd &end)
+{
+    Ticket &request = *std::find_if(state.tickets.begin(), state.tickets.end(),
+                                    [&](const Ticket &one) { return one.number == ticket; });
+    const Claim claim{request.holder.init, demand, request.number};
+    Obstacles watched = decide(state, claim, now, Depth::Enough).obstacles;
+    request.watched = watched_of(state, watched);
+    if (request.watched->drain_ns != 0)
+        end.at_ns = std::min(end.at_ns, request.watched->drain_ns);
+    if (watches_too_much(request)) {
+        request.watched.reset();
+        watched = all_that_count(state, decide(state, claim, now));
+    }
+    if (drop_gone(processes, state, watched, present))
+        end.at_ns = now;
+    end.at_ns = next_deadline(state, watched.tickets, end.at_ns);
+    move_valid(present.holders, watched.holders, end.watched);
+    move_valid(present.tickets, watched.tickets, end.watched);
 }
 
 Signs look_at(const Processes &processes, Allocation &allocation, const PreemptionPolicy &policy,

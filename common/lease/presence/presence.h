@@ -36,9 +36,6 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
  */
 std::optional<UniqueFd> find_container(const Processes &processes, const Holder &holder);
 
-/** Some process of the cgroup besides `except`. @return nothing if there is none; not valid if it cannot be held */
-std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except);
-
 /**
  * Some process besides the init of a container that has a cgroup and a pid namespace of its own: in that cgroup or, wherever
  * it was moved to since, in that pid namespace. That takes longer: all processes of the host are looked at.

@@ -134,23 +134,17 @@ void Lease::exchange_for(Ticket request)
     store_.reset();
 }
 
-void note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
-                 const ContainerLabel &label)
-{
-    LeasePeople people = read_people(directory);
-    std::erase_if(people,
-                  [there = inits_of(state)](const auto &each) { return !there.contains(each.first); });
-    people[init] = within_bounds(label);
-    directory.write(people_document, to_text(people));
-}
-
 void try_to_note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
                         const ContainerLabel &label)
 {
     if (label == ContainerLabel())
         return;
     try {
-        note_people(directory, state, init, label);
+        LeasePeople people = read_people(directory);
+        std::erase_if(people,
+                      [there = inits_of(state)](const auto &each) { return !there.contains(each.first); });
+        people[init] = within_bounds(label);
+        directory.write(people_document, to_text(people));
     } catch (const Error &) { // NOLINT(bugprone-empty-catch): the list goes without
     }
 }

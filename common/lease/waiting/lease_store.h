@@ -162,14 +162,10 @@ private:
 };
 
 /**
- * Notes what is known for people of a container that has leases or waits, with the lock of the leases held; of those that the
- * state does not have any more nothing is kept. The file is root's alone to read, as it says who works with what.
- * @throws Error
+ * Notes what is known for people of a container that has leases or waits, with the lock of the leases held, if it can be
+ * done: that never keeps a container from its GPU, and the list goes without. Of those that the state does not have any more
+ * nothing is kept. The file is root's alone to read, as it says who works with what.
  */
-void note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
-                 const ContainerLabel &label);
-
-/** The same, if it can be done: what is for people never keeps a container from its GPU, and the list goes without. */
 void try_to_note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
                         const ContainerLabel &label);
 
