@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "amd-kfd/gfx_version.h"
+#include "amd-kfd/kfd_topology.h"
 #include "base/letters.h"
 #include "base/number.h"
 #include "lease/state/lease_state.h"

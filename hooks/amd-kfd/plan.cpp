@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "amd-kfd/gfx_version.h"
+#include "amd-kfd/kfd_topology.h"
 
 namespace ogh::amd_kfd {
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/plan/plan.h"
 
+#include <libmount.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -9,17 +14,204 @@
 #include <utility>
 
 #include "base/contains.h"
+#include "base/device_number.h"
+#include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cdi-devices/plan/driver_plan.h"
-#include "cdi-devices/plan/mount_plan.h"
-#include "cdi-devices/plan/node_plan.h"
+#include "cdi-devices/plan/target_path.h"
 #include "edits/inner_path.h"
 #include "libraries/loader_plan.h"
 
 namespace ogh::cdi_devices {
 
 namespace {
+
+Error wrong(const cdi::DeviceNode &node, const std::string &why)
+{
+    return {ErrorKind::BrokenHost, "the specification's device node " + quote(node.path) + " " + why};
+}
+
+mode_t type_of(const std::string &letter)
+{
+    if (letter == "b")
+        return S_IFBLK;
+    return letter == "p" ? S_IFIFO : S_IFCHR; // u is another word for c
+}
+
+std::string letter_of(mode_t mode)
+{
+    return S_ISBLK(mode) ? "b" : S_ISCHR(mode) ? "c" : S_ISFIFO(mode) ? "p" : "";
+}
+
+/** Whether it says all that the host's node could tell. */
+bool is_whole(const cdi::DeviceNode &node)
+{
+    return !node.type.empty() && (node.major != 0 || node.type == "p");
+}
+
+void check_host(const cdi::DeviceNode &node, const HostFile &host)
+{
+    const std::string what = quote(host_path_of(node));
+    if (host.mode == 0)
+        throw wrong(node,
+                    "is not on this host: there is no " + what +
+                        "; the specification may be older than the driver, or the driver not be loaded yet");
+    const std::string letter = letter_of(host.mode);
+    if (letter.empty())
+        throw wrong(node, "is none on this host: " + what +
+                              (S_ISLNK(host.mode) ? " is a symlink" : " is no device"));
+    if (!node.type.empty() && node.type != letter)
+        throw wrong(node,
+                    "has the type " + quote(node.type) + ", and " + what + " of this host " + quote(letter));
+}
+
+unsigned number_within(std::int64_t number, unsigned most, const cdi::DeviceNode &node)
+{
+    if (number < 0 || number > most)
+        throw wrong(node, "has the number " + std::to_string(number) + ", which no device has");
+    return static_cast<unsigned>(number);
+}
+
+unsigned access_of(const std::string &permissions)
+{
+    if (permissions.empty())
+        return access_read | access_write | access_mknod;
+    if (permissions == "none")
+        return 0;
+    const auto has = [&](char letter) { return permissions.find(letter) != std::string::npos; };
+    return (has('r') ? access_read : 0) | (has('w') ? access_write : 0) | (has('m') ? access_mknod : 0);
+}
+
+mode_t mode_of(const cdi::DeviceNode &node, const HostFile &host)
+{
+    constexpr mode_t permissions = 0777; // a node needs no more
+    if (node.file_mode)
+        return *node.file_mode & permissions;
+    return host.mode != 0 ? host.mode & permissions : NodeEdit().mode;
+}
+
+/**
+ * A device node as the reference implementation makes it: numbers and permissions that the specification does not say are
+ * those of the host's node, and it belongs to the container's user. Pure.
+ * @param host what the host has at host_path_of(node)
+ * @throws Error: BrokenHost if the host has none, or another one; Policy as node_target()
+ */
+NodeEdit plan_node(const cdi::DeviceNode &node, const HostFile &host, const NodeOwner &user)
+{
+    if (!is_whole(node))
+        check_host(node, host);
+    NodeEdit edit;
+    edit.container_path = node_target(node.path);
+    edit.host_path = host.path;
+    edit.type = node.type.empty() ? host.mode & S_IFMT : type_of(node.type);
+    const bool is_fifo = S_ISFIFO(edit.type);
+    if (!is_fifo) {
+        const bool of_host = node.major == 0;
+        edit.major = of_host ? major(host.device) : number_within(node.major, max_major, node);
+        edit.minor = of_host ? minor(host.device) : number_within(node.minor, max_minor, node);
+    }
+    edit.mode = mode_of(node, host);
+    edit.access = is_fifo ? 0 : access_of(node.permissions);
+    edit.owner = {.uid = node.uid.value_or(user.uid), .gid = node.gid.value_or(user.gid)};
+    return edit;
+}
+
+/**
+ * What a mount of a device node comes to, such as Intel's of the links in /dev/dri/by-path: another name for it, without
+ * a rule of the device cgroup, which a mount brings none of. Every mount of this collection is nodev. Pure.
+ * @param host a device node
+ * @throws Error as node_target()
+ */
+NodeEdit plan_mounted_node(const cdi::Mount &mount, const HostFile &host, const NodeOwner &user)
+{
+    NodeEdit edit;
+    edit.container_path = node_target(mount.container_path);
+    edit.host_path = host.path;
+    edit.type = host.mode & S_IFMT;
+    edit.major = major(host.device);
+    edit.minor = minor(host.device);
+    edit.mode = mode_of({}, host);
+    edit.access = 0;
+    edit.owner = user;
+    return edit;
+}
+
+constexpr unsigned long read_only = MS_RDONLY; // <sys/mount.h> has these as an enumeration
+constexpr unsigned long recursive = MS_REC;
+
+/** What an option may say, as flags of mount(2). Each mount is nosuid, nodev and private, and relatime if nothing else is said. */
+constexpr unsigned long known_flags = read_only | recursive | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME |
+                                      MS_BIND | MS_NOSUID | MS_NODEV | MS_RELATIME | MS_PRIVATE | MS_SLAVE |
+                                      MS_SHARED;
+
+Error wrong(const cdi::Mount &mount, ErrorKind kind, const std::string &why)
+{
+    return {kind, "the specification's mount of " + quote(mount.host_path) + " at " +
+                      quote(mount.container_path) + " " + why};
+}
+
+/** What a library's name carries: "555.42.06" of libcuda.so.555.42.06; "" if it carries none. */
+std::string version_in(const std::string &path)
+{
+    constexpr std::string_view before = ".so.";
+    const size_t at = path.rfind(before);
+    const std::string version = at == std::string::npos ? "" : path.substr(at + before.size());
+    return is_driver_version(version) ? version : "";
+}
+
+Error missing(const cdi::Mount &mount, const std::string &driver_version)
+{
+    const std::string version = version_in(mount.host_path);
+    if (version.empty() || driver_version.empty() || version == driver_version)
+        return wrong(
+            mount, ErrorKind::BrokenHost,
+            "has nothing to mount: this host lacks it; the specification may be older than the driver, so "
+            "have its vendor's tool regenerate it (for NVIDIA: nvidia-ctk cdi generate)");
+    return wrong(mount, ErrorKind::BrokenHost,
+                 "is for version " + version + " of the driver, and " + driver_version +
+                     " is loaded: the specification is stale; regenerate it by 'nvidia-ctk cdi generate "
+                     "--output=FILE', FILE being the specification's");
+}
+
+Kind kind_of(const cdi::Mount &mount, const HostFile &host, const std::string &driver_version)
+{
+    if (S_ISDIR(host.mode))
+        return Kind::Directory;
+    if (S_ISREG(host.mode))
+        return Kind::File;
+    if (S_ISSOCK(host.mode))
+        return Kind::Socket;
+    if (host.mode == 0)
+        throw missing(mount, driver_version);
+    throw wrong(mount, ErrorKind::Denied, "is neither of a directory nor of a file or a socket");
+}
+
+/** In their order: of two that contradict each other the later is in effect. @param flags without any options */
+unsigned long flags_of(const cdi::Mount &mount, unsigned long flags)
+{
+    const libmnt_optmap *const options = mnt_get_builtin_optmap(MNT_LINUX_MAP);
+    for (const std::string &word : mount.options) {
+        unsigned long set = 0;
+        unsigned long left = ~0UL; // by those that it clears
+        // Neither a list of them nor one with a value is an option of a bind mount.
+        if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos) {
+            mnt_optstr_get_flags(word.c_str(), &set, options);
+            mnt_optstr_get_flags(word.c_str(), &left, options);
+        }
+        const bool is_known = set != 0 || left == ~read_only || word == "defaults";
+        if (!is_known || (set & ~known_flags) != 0)
+            throw wrong(mount, ErrorKind::Denied,
+                        "has the option " + quote(word) + ", which is not known here");
+        // A propagation is recursive by itself.
+        if ((set & MS_BIND) != 0)
+            left &= ~recursive;
+        else
+            set &= ~recursive;
+        flags = (flags & left) | set;
+    }
+    return flags;
+}
 
 /** Variables that only keep the vendor's own tools from doing the same: without them nothing is missing. */
 constexpr auto needless = std::to_array<std::string_view>({"NVIDIA_VISIBLE_DEVICES=void"});
@@ -130,6 +322,46 @@ void add_links(const std::string &directory, const std::vector<LinkEdit> &links,
 }
 
 } // namespace
+
+std::vector<NodeEdit> plan_nodes(const cdi::ContainerEdits &edits, const HostFiles &host,
+                                 const NodeOwner &user)
+{
+    std::vector<NodeEdit> nodes;
+    for (const cdi::DeviceNode &node : edits.nodes)
+        if (const auto found = host.nodes.find(host_path_of(node)); found != host.nodes.end())
+            nodes.push_back(plan_node(node, found->second, user));
+    for (const cdi::Mount &mount : edits.mounts)
+        if (const auto found = host.mounts.find(mount.host_path);
+            found != host.mounts.end() && is_device(found->second))
+            nodes.push_back(plan_mounted_node(mount, found->second, user));
+    return nodes;
+}
+
+DeviceNodes nodes_of(const FoundDevice &found, const HostFiles &host)
+{
+    const NodeOwner anybody{};
+    return {plan_nodes(found.device->edits, host, anybody),
+            plan_nodes(found.file->spec.edits, host, anybody)};
+}
+
+MountEdit plan_mount(const cdi::Mount &mount, const HostFile &host, Writable writable,
+                     const std::string &driver_version)
+{
+    if (!mount.type.empty() && mount.type != "bind" && mount.type != "none")
+        throw wrong(mount, ErrorKind::Denied,
+                    "has the type " + quote(mount.type) + ": only what the host has is mounted (type bind)");
+    const unsigned long flags = flags_of(mount, writable == Writable::Spec ? 0UL : read_only);
+    MountEdit edit;
+    edit.container_path = mount_target(mount.container_path);
+    edit.host_path = host.path;
+    edit.kind = kind_of(mount, host, driver_version);
+    edit.read_only = writable == Writable::Never || (flags & read_only) != 0;
+    edit.recursive = (flags & recursive) != 0;
+    edit.attributes = ((flags & MS_NOEXEC) != 0 ? MOUNT_ATTR_NOEXEC : 0UL) |
+                      ((flags & MS_NOATIME) != 0 ? MOUNT_ATTR_NOATIME : 0UL) |
+                      ((flags & MS_NODIRATIME) != 0 ? MOUNT_ATTR_NODIRATIME : 0UL);
+    return edit;
+}
 
 Edits plan(const PlanInputs &inputs, Notes &notes)
 {

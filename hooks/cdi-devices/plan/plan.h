@@ -7,14 +7,43 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cdi-devices/host/device_keys.h"
 #include "cdi-devices/host/host_files.h"
 #include "cdi-devices/image.h"
-#include "cdi-devices/plan/mount_plan.h"
+#include "cdi-devices/request/device_choice.h"
 #include "cdi/spec.h"
 #include "edits/edits.h"
 #include "libraries/directory_libraries.h"
 
 namespace ogh::cdi_devices {
+
+/**
+ * All nodes that edits bring: their own, and those that they mount. Pure.
+ * @param host what has been looked at; what was not is left out, such as a node whose place another device's takes
+ * @throws Error as plan_node()
+ */
+std::vector<NodeEdit> plan_nodes(const cdi::ContainerEdits &edits, const HostFiles &host,
+                                 const NodeOwner &user);
+
+/** The same of one device and of its file. */
+DeviceNodes nodes_of(const FoundDevice &found, const HostFiles &host);
+
+/** What of a specification's mounts is writable. */
+enum class Writable {
+    Stated, ///< what it says "rw" of
+    Spec,   ///< what it does not say "ro" of, as engines have it
+    Never,
+};
+
+/**
+ * A mount, by the words of its options. Pure.
+ * @param host what the host has at its host path
+ * @param driver_version of NVIDIA's driver; "" if it is not known. A file that is gone may be that of another one
+ * @throws Error: BrokenHost if the host has not what is mounted; Denied for a type or an option that is not known, and as
+ *         mount_target()
+ */
+MountEdit plan_mount(const cdi::Mount &mount, const HostFile &host, Writable writable,
+                     const std::string &driver_version);
 
 /** All that was read for one container: what a plan is made of. */
 struct PlanInputs {

@@ -6,11 +6,29 @@
 #include <vector>
 
 #include "base/log.h"
-#include "nvidia-devices/driver/driver_file.h"
-#include "nvidia-devices/driver/driver_places.h"
+#include "kernel/inode.h"
+#include "nvidia-devices/driver/driver_root.h"
+#include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/request/capabilities.h"
 
 namespace ogh::nvidia_devices {
+
+/** Any other file of the driver's. */
+struct DriverFile {
+    std::string host_path; ///< as this process names it, without symlinks
+    std::string tree_path; ///< below the tree: "bin/nvidia-smi", "share/vulkan/icd.d/nvidia_icd.json"
+    /**
+     * Where programs look for it, beside PATH: absolute; "" if nowhere else.
+     * Never a directory that others share: the link would take it from the image's packages.
+     */
+    std::string standard_path = {};
+    Kind kind = Kind::File;
+    bool read_only = true;
+    std::string text = {};        ///< of one that names libraries, as names_libraries() has it
+    std::string interpreter = {}; ///< of a program: the loader that it names by its path; "" if it needs none
+
+    bool operator==(const DriverFile &) const = default;
+};
 
 /** What a container gets of the driver's user-space files. */
 struct DriverFiles {

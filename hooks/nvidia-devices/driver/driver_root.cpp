@@ -43,6 +43,18 @@ bool is_called(int fd, const std::string &path)
 
 } // namespace
 
+Sysroot open_driver_root(const DriverPlaces &places)
+{
+    const std::string &path = places.root;
+    if (!path.starts_with('/'))
+        throw Error(ErrorKind::Usage, "--driver-root needs an absolute path, not " + quote(path));
+    const auto found = places.sysroot.find(path);
+    struct stat status {};
+    if (!found || ::fstat(found->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
+        throw Error(ErrorKind::BrokenHost, "--driver-root " + quote(path) + " is no directory of this host");
+    return Sysroot(places.sysroot.on_host(found->path));
+}
+
 DriverRoot::DriverRoot(const Sysroot &sysroot) : sysroot_(sysroot), fd_(open_root(sysroot)) {}
 
 std::optional<DriverEntry> DriverRoot::find(const std::string &path) const

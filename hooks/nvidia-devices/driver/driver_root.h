@@ -12,6 +12,15 @@
 
 namespace ogh::nvidia_devices {
 
+/** Where the driver is. */
+struct DriverPlaces {
+    const Sysroot &sysroot; ///< the host: the driver's nodes, /proc and /sys
+    std::string root;       ///< --driver-root: its files, below the sysroot
+};
+
+/** Where its files are. @throws Error: Usage for what is not absolute; BrokenHost if there is no such directory */
+Sysroot open_driver_root(const DriverPlaces &places);
+
 /** Something that was found: where it is, without symlinks, and what it is. */
 struct DriverEntry {
     ResolvedPath place;

@@ -18,7 +18,6 @@
 #include "kernel/inode.h"
 #include "kernel/limited_program.h"
 #include "nvidia-devices/driver/driver_root.h"
-#include "nvidia-devices/driver/library_cache.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/driver/library_table.h"
 

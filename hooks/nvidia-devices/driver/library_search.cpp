@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/driver/library_search.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -9,18 +10,135 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <set>
 
 #include "base/dotted_version.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path_names.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "kernel/directory_entries.h"
+#include "loader/ld_cache.h"
+#include "loader/ld_cache_format.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
+
+constexpr const char *cache_path = "/etc/ld.so.cache";
+constexpr size_t max_cache_size = 16UL << 20U; // bytes; ten thousands of libraries make one or two MiB
+
+/** Every library of the driver begins so: a cache has thousands of others, and each is looked at. */
+constexpr std::array<std::string_view, 5> beginnings{"libcuda", "libnv", "libGL", "libEGL_", "libvdpau_"};
+
+/** The names that are looked for: "libcuda", "libnvidia-egl-gbm". Most libraries called libGL are libglvnd's. */
+std::set<std::string_view> names_without_version()
+{
+    std::set<std::string_view> names;
+    for (const LibraryName &each : library_names()) {
+        if (each.instead_of.empty())
+            names.insert(each.name.substr(0, each.name.find(".so")));
+    }
+    return names;
+}
+
+std::vector<CachedLibrary> drivers_of(const LdCache &cache)
+{
+    const std::set<std::string_view> names = names_without_version();
+    const auto is_the_drivers = [&](std::string_view name) {
+        return std::any_of(beginnings.begin(), beginnings.end(),
+                           [&](std::string_view beginning) { return name.starts_with(beginning); }) &&
+               names.contains(name.substr(0, name.find(".so")));
+    };
+    std::vector<CachedLibrary> libraries;
+    for (const LdCacheEntry &entry : cache.entries) {
+        // What is below glibc-hwcaps runs on some processors alone.
+        if (is_the_drivers(entry.name) && entry.path.starts_with('/') && entry.subdirectory.empty())
+            libraries.push_back({std::string(entry.name), std::string(entry.path),
+                                 entry.flags & ld_cache_format::flags_machine_mask});
+    }
+    return libraries;
+}
+
+/** Its bytes: mostly more than a hundred KiB, read in one go. @throws Error if they cannot be read */
+std::optional<std::string> read_cache(const DriverRoot &root)
+{
+    const auto cache = root.find(cache_path);
+    const auto directory = cache ? root.find(directory_of(cache->place.path)) : std::nullopt;
+    if (!directory)
+        return std::nullopt;
+    const std::string what = quote(root.on_host(cache_path));
+    const UniqueFd fd(::openat(directory->place.fd.get(), file_name_of(cache->place.path).c_str(),
+                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
+        throw SystemError(errno, "cannot read " + what);
+    if (!S_ISREG(status.st_mode))
+        throw Error(ErrorKind::BrokenHost, "cannot read " + what + ": it is no plain file");
+    return read_all(fd.get(), max_cache_size, what,
+                    std::min(static_cast<size_t>(status.st_size), max_cache_size));
+}
+
+using namespace ld_cache_format;
+
+#if defined(__x86_64__)
+constexpr std::uint16_t this_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint16_t this_machine = EM_AARCH64;
+#else
+constexpr std::uint16_t this_machine = EM_NONE;
+#endif
+
+using Directories64 = std::array<const char *, 14>;
+using Directories32 = std::array<const char *, 8>;
+
+/** The narrower a directory is meant for the driver, the earlier it is looked at. */
+constexpr Directories64 directories_64(const char *current, const char *multiarch, const char *without_usr)
+{
+    return {
+        current,                    // Debian
+        multiarch,                  // Debian, Ubuntu
+        "/usr/lib64/nvidia",        // Fedora's third-party packages of some years ago
+        "/usr/lib64",               // Red Hat, SUSE, Gentoo
+        "/run/opengl-driver/lib",   // NixOS
+        "/usr/local/glibc/usr/lib", // Talos
+        "/usr/lib/nvidia/tesla",    // Bottlerocket
+        "/usr/lib/nvidia",          //
+        "/usr/lib",                 // Arch Linux
+        without_usr,                // roots whose /lib is no link to /usr/lib
+        "/lib64",                   // the directory of a driver alone, as on GKE
+        "/lib",                     //
+        "/usr/local/lib64",         //
+        "/usr/local/lib",           // Talos, older
+    };
+}
+
+constexpr Directories32 directories_32(const char *current, const char *multiarch, const char *without_usr)
+{
+    return {
+        current,     multiarch, "/usr/lib32/nvidia", "/usr/lib32", "/run/opengl-driver-32/lib", "/usr/lib",
+        without_usr, "/lib32",
+    };
+}
+
+constexpr Directories64 x86_64 = directories_64("/usr/lib/x86_64-linux-gnu/nvidia/current",
+                                                "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu");
+constexpr Directories32 i386 = directories_32("/usr/lib/i386-linux-gnu/nvidia/current",
+                                              "/usr/lib/i386-linux-gnu", "/lib/i386-linux-gnu");
+constexpr Directories64 aarch64 = directories_64("/usr/lib/aarch64-linux-gnu/nvidia/current",
+                                                 "/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu");
+constexpr Directories32 arm = directories_32("/usr/lib/arm-linux-gnueabihf/nvidia/current",
+                                             "/usr/lib/arm-linux-gnueabihf", "/lib/arm-linux-gnueabihf");
+
+constexpr DriverMachines machines_x86{
+    {EM_X86_64, true, flags_x86_64, "x86_64-linux-gnu", "/lib64/ld-linux-x86-64.so.2", x86_64},
+    {EM_386, false, 0, "i386-linux-gnu", "/lib/ld-linux.so.2", i386}, // no machine's bits: i386
+};
+constexpr DriverMachines machines_arm{
+    {EM_AARCH64, true, flags_aarch64, "aarch64-linux-gnu", "/lib/ld-linux-aarch64.so.1", aarch64},
+    {EM_ARM, false, flags_arm_hard_float, "arm-linux-gnueabihf", "/lib/ld-linux-armhf.so.3", arm},
+};
+constexpr DriverMachines no_machines{};
 
 /**
  * Linux 2.3.99, as ElfLibrary::os_version has it. Of libnvidia-tls old drivers have two: the one that says it runs on
@@ -82,6 +200,48 @@ bool has_row(std::string_view stem)
 }
 
 } // namespace
+
+std::vector<CachedLibrary> read_library_cache(const DriverRoot &root, Notes &notes)
+{
+    const auto useless = [&](const std::string &why) {
+        notes.push_back({LogLevel::Info, why + "; the driver's libraries are looked for in directories"});
+        return std::vector<CachedLibrary>();
+    };
+    std::optional<std::string> bytes;
+    try {
+        bytes = read_cache(root);
+    } catch (const Error &error) {
+        return useless(error.what());
+    }
+    if (!bytes)
+        return {};
+    const auto parsed = parse_ld_cache(*bytes);
+    if (const auto *problem = std::get_if<NoLdCache>(&parsed))
+        return useless(quote(root.on_host(cache_path)) + " is ignored: " + problem->why);
+    return drivers_of(std::get<LdCache>(parsed));
+}
+
+const DriverMachines &driver_machines(std::uint16_t elf_machine)
+{
+    switch (elf_machine) {
+    case EM_X86_64:
+        return machines_x86;
+    case EM_AARCH64:
+        return machines_arm;
+    default:
+        return no_machines;
+    }
+}
+
+const LibraryMachine &native_machine()
+{
+    return driver_machines(this_machine).native;
+}
+
+const LibraryMachine &compat32_machine()
+{
+    return driver_machines(this_machine).compat32;
+}
 
 /** A library, and how its files may be called. */
 struct LibrarySearch::WantedLibrary {

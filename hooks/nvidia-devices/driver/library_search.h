@@ -1,22 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/log.h"
 #include "loader/elf_library.h"
-#include "nvidia-devices/driver/driver_file.h"
+#include "loader/glibc_versions.h"
 #include "nvidia-devices/driver/driver_root.h"
-#include "nvidia-devices/driver/library_cache.h"
-#include "nvidia-devices/driver/library_machine.h"
 #include "nvidia-devices/driver/library_table.h"
 
 namespace ogh::nvidia_devices {
+
+/** A shared library of the driver, as this host has it. */
+struct DriverLibrary {
+    std::string file;      ///< its own name: "libcuda.so.555.42.07"
+    std::string host_path; ///< as this process names it, without symlinks
+    std::string soname;    ///< DT_SONAME; "" if it has none
+    bool is_32 = false;    ///< for 32-bit programs
+    GlibcVersions needed_glibc = {};
+
+    bool operator==(const DriverLibrary &) const = default;
+};
+
+/** A library that the host's loader cache names. */
+struct CachedLibrary {
+    std::string name;         ///< "libcuda.so.1"
+    std::string path;         ///< absolute below the driver's root; mostly a symlink
+    std::int32_t machine = 0; ///< the machine's bits of its flags
+
+    bool operator==(const CachedLibrary &) const = default;
+};
+
+/**
+ * The libraries of library_names() that the loader cache below the driver's root has, of whatever version and machine,
+ * in the cache's order.
+ * @return nothing if there is none; NixOS, Talos and musl's hosts have none
+ * @param notes says why one that is there is of no use
+ */
+std::vector<CachedLibrary> read_library_cache(const DriverRoot &root, Notes &notes);
+
+/** What the libraries of one kind of program are like, and where they are. */
+struct LibraryMachine {
+    std::uint16_t elf_machine = 0; ///< EM_*; EM_NONE where there is no driver for such programs
+    bool is_64 = false;
+    std::int32_t cache_flags = 0;                  ///< the machine's bits in a loader cache
+    const char *triplet = "";                      ///< what Debian calls the machine: "x86_64-linux-gnu"
+    const char *loader = "";                       ///< by which its programs name glibc's
+    std::span<const char *const> directories = {}; ///< where to look if no loader cache tells
+};
+
+/** The machines that the driver is made for, whichever one this is. */
+struct DriverMachines {
+    LibraryMachine native;
+    LibraryMachine compat32; ///< the 32-bit programs that it can run
+};
+
+/** @param elf_machine EM_X86_64, EM_AARCH64; others have no driver */
+const DriverMachines &driver_machines(std::uint16_t elf_machine);
+
+/** This machine's own programs. */
+const LibraryMachine &native_machine();
+
+/** The 32-bit programs that it can run. */
+const LibraryMachine &compat32_machine();
 
 /** What a file of the driver says of itself. */
 struct LibraryFile {

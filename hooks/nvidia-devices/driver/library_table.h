@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "nvidia-devices/request/capability_bits.h"
+#include "nvidia-devices/request/capabilities.h"
 
 namespace ogh::nvidia_devices {
 

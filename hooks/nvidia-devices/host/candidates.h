@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "hook/listing.h"
@@ -10,6 +13,33 @@
 #include "request/selectors.h"
 
 namespace ogh::nvidia_devices {
+
+/** What instances are called without asking NVIDIA's library: "MIG-GPU-…/1/0", or "0000:5e:00.0/1/0". */
+std::string instance_name(const Gpu &gpu, const MigInstance &instance);
+
+/**
+ * Adds the instances to the candidates of the GPUs, in the order of instance_places(): by the names of instance_name(),
+ * and those that name_instances() has added. A GPU that is divided may be had as a whole by its own names alone: `all` and
+ * `any` take its instances.
+ * @param list the GPUs, in the order of Inventory::gpus
+ */
+void add_instances(const Inventory &inventory, std::vector<Candidate> &list);
+
+/**
+ * What places in candidates() mean. A GPU that is divided is all of its instances that can be handed out, and an instance
+ * needs the GPU that it is of.
+ * @param chosen ascending
+ */
+GpuSelection selection_of(const std::vector<size_t> &chosen, const Inventory &inventory);
+
+/**
+ * NVIDIA's library alone counts instances, and has UUIDs and profiles of theirs: `0:1`, `MIG-UUID`, `mig-1g.10gb`.
+ * @return the first such name that is asked for, or that the policy has; nothing if there is none
+ */
+std::optional<std::string> find_library_name(const Selectors &selectors, const SelectionPolicy &policy);
+
+/** "ask for them as 'MIG-GPU-…/1/0', …": what to do where the library cannot be asked. */
+std::string without_library(const Inventory &inventory);
 
 /**
  * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus, and then the instances of

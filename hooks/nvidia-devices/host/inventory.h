@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
+#include "host/drm_nodes.h"
 #include "host/proc_devices.h"
 #include "host/sysroot.h"
-#include "nvidia-devices/request/gpu_selection.h"
+#include "nvidia-devices/request/capabilities.h"
 #include "nvidia/listed_gpus.h"
 
 namespace ogh::nvidia_devices {
+
+/** An instance of a GPU that is divided (MIG). */
+struct InstancePlace {
+    size_t gpu = 0;      ///< in Inventory::gpus
+    size_t instance = 0; ///< in Gpu::instances
+
+    bool operator==(const InstancePlace &) const = default;
+};
+
+/** What a container is to get. */
+struct GpuSelection {
+    std::vector<size_t>
+        gpus; ///< places in Inventory::gpus, ascending; none: what the driver says of itself alone
+    Capabilities capabilities;
+    std::vector<unsigned> imex_channels = {}; ///< ascending; the driver has them
+    std::vector<InstancePlace> instances =
+        {}; ///< ascending; of those of `gpus` that are divided, what the container gets
+};
 
 using Gpu = ListedGpu;
 
@@ -98,5 +119,28 @@ unsigned gpu_major(const Inventory &inventory);
  * @throws Error (BrokenHost) that says how to load it
  */
 unsigned module_major(const Inventory &inventory, std::string_view name);
+
+/** A node that another module than the driver's own has. */
+struct NamedNode {
+    std::string path; ///< absolute, the same on the host and in the container
+    unsigned major = 0;
+    unsigned minor = 0;
+
+    bool operator==(const NamedNode &) const = default;
+};
+
+/** What the inventory leaves out, since few containers ask for it. */
+struct DeviceNodes {
+    std::map<size_t, DrmNodes>
+        drm; ///< by place in Inventory::gpus; none without graphics and display, or of what is divided
+    std::vector<NamedNode> named; ///< of Gds, Gdrcopy and Mofed
+};
+
+/**
+ * Reads what `selection` needs beyond the inventory, from sysfs.
+ * @throws Error (BrokenHost) if there is nothing of what was named, with the module to load; for a device without number
+ */
+DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
+                              const GpuSelection &selection);
 
 } // namespace ogh::nvidia_devices

@@ -10,7 +10,7 @@
 #include "image/c_library.h"
 #include "image/left_behind.h"
 #include "kernel/inode.h"
-#include "nvidia-devices/driver/library_machine.h"
+#include "nvidia-devices/driver/library_search.h"
 #include "nvidia/image_file.h"
 
 namespace ogh::nvidia_devices {

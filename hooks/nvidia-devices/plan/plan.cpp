@@ -6,9 +6,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "edits/edits.h"
-#include "nvidia-devices/host/inventory.h"
-#include "nvidia-devices/request/gpu_selection.h"
 #include "nvidia/driver_params.h"
 
 namespace ogh::nvidia_devices {
@@ -201,6 +198,14 @@ TmpfsEdit plan_proc(const std::vector<size_t> &gpus, const Inventory &inventory)
 }
 
 } // namespace
+
+Edits NvidiaInputs::plan(Notes &notes) const
+{
+    check_requirements(requirements, inventory.version.value_or(""), notes);
+    Edits edits = nvidia_devices::plan(selection, inventory, nodes, notes);
+    plan_driver_tree(tree, image, edits, notes);
+    return edits;
+}
 
 Edits plan(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host, Notes &notes)
 {

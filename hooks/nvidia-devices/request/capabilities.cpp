@@ -7,12 +7,23 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "request/capability_policy.h"
 #include "request/visible_devices.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
+
+/** What stands for no capability at all in --allow-capabilities. */
+constexpr std::string_view no_capability = "none";
+
+/** The error for a capability that the host's policy does not hand out. @param allowed those that it does */
+Error capability_not_allowed(std::string_view capability, const std::vector<std::string> &allowed)
+{
+    const std::string offer = allowed.empty() ? "none" : quote_list(allowed);
+    return {ErrorKind::Denied,
+            "no capability " + quote(capability) +
+                ": the host's policy (--allow-capabilities) does not allow it; it allows " + offer};
+}
 
 constexpr const char *variable = "NVIDIA_DRIVER_CAPABILITIES";
 

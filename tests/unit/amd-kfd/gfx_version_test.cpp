@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "amd-kfd/gfx_version.h"
+#include "amd-kfd/kfd_topology.h"
 
 BOOST_AUTO_TEST_SUITE(amd_kfd_gfx_version)
 

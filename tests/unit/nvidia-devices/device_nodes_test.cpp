@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/host/device_nodes.h"
+#include "nvidia-devices/host/inventory.h"
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/driver/library_machine.h"
+#include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/image/image.h"
 #include "support/compat_library.h"
 #include "support/driver_installation.h"

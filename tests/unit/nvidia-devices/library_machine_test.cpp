@@ -6,7 +6,6 @@
 #include "host/sysroot.h"
 #include "loader/ld_cache_format.h"
 #include "nvidia-devices/driver/driver_root.h"
-#include "nvidia-devices/driver/library_cache.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"

@@ -3,7 +3,6 @@
 
 #include "lease/state/lease_state.h"
 #include "nvidia-devices/host/candidates.h"
-#include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/plan/plan.h"
 #include "request/availability.h"
 #include "request/selection.h"

@@ -7,7 +7,6 @@
 #include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/host/inventory.h"
-#include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
 #include "nvidia-devices/request/plugin_names.h"
