@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "install/cdi_plan.h"
+#include "install/plans.h"
 
 namespace ogh::admin {
 

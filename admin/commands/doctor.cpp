@@ -14,7 +14,6 @@
 #include "doctor/check_devices.h"
 #include "doctor/check_engine.h"
 #include "doctor/check_host.h"
-#include "doctor/check_written.h"
 #include "doctor/try_engine.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"

@@ -95,8 +95,6 @@ std::vector<json> read_events(const Sysroot &sysroot, const std::string &path)
     return events;
 }
 
-using nlohmann::json;
-
 struct HistoryOptions {
     std::string file = default_history;
     std::optional<std::string> since;

@@ -9,16 +9,11 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "doctor/check_hook_file.h"
-#include "doctor/check_key_file.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
-#include "install/cdi_plan.h"
 #include "install/changes.h"
-#include "install/containerd_plan.h"
-#include "install/gpu_flag_plan.h"
-#include "install/hooks_d_plan.h"
 #include "install/kept_files.h"
-#include "install/one_directory_plan.h"
+#include "install/plans.h"
 
 namespace ogh::admin {
 

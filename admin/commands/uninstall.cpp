@@ -12,9 +12,7 @@
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "install/kept_files.h"
-#include "install/removal_order.h"
 #include "install/root_files.h"
-#include "install/written_file.h"
 
 namespace ogh::admin {
 

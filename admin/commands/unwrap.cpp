@@ -115,8 +115,6 @@ std::optional<std::string> find_vendors_runtime(const Sysroot &sysroot, const st
     return std::nullopt;
 }
 
-using Kind = RuntimeFile::Kind;
-
 constexpr const char *wrappers_directory = "/opt/bin"; // of the Juju charm concourse-ci-machine
 // What dpkg writes down of the packages that bring runc.
 constexpr std::array package_lists = {"/var/lib/dpkg/info/runc.list",

@@ -9,8 +9,8 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "cdi/spec_directories.h"
-#include "doctor/check_executable.h"
-#include "doctor/check_vendors.h"
+#include "doctor/check_engine.h"
+#include "doctor/check_hook_file.h"
 
 namespace ogh::admin {
 

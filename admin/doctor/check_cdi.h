@@ -7,7 +7,7 @@
 
 #include "engines/engine.h"
 #include "host/sysroot.h"
-#include "report/finding.h"
+#include "report/report.h"
 
 namespace ogh::admin {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engines/installed_hooks.h"
-#include "report/finding.h"
+#include "report/report.h"
 
 namespace ogh::admin {
 

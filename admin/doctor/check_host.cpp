@@ -3,20 +3,136 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <string>
 
+#include "base/contains.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
+#include "engines/docker.h"
 #include "history/history.h"
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "host/systemd_units.h"
 #include "lease/state/lease_file.h"
+#include "registration/manifest.h"
+#include "registration/policy_words.h"
 
 namespace ogh::admin {
 
 namespace {
+
+constexpr size_t max_written_size = size_t{1} << 20U;
+
+/** What it says now, or its part does; nothing if it is not there. */
+std::optional<std::string> text_of(const Sysroot &sysroot, const InstalledFile &file)
+{
+    auto text = read_host_file(sysroot, file.path, max_written_size);
+    return text && !file.part.empty() ? part_in(*text, file.part) : text;
+}
+
+/** Each word as a shell takes it, if it is one without quotes. */
+std::string words_that_write(const InstalledFile &file)
+{
+    std::string words =
+        "oci-gpu-hooks install --engine " + (file.engines.empty() ? "NAME" : file.engines.front());
+    if (!file.part.empty())
+        words += " --runtime " + file.part;
+    if (!file.hook.empty())
+        words += " " + file.hook;
+    for (const std::string &option : file.options)
+        words += " " + option;
+    return printable(words);
+}
+
+std::string how_to_write_again(const InstalledFile &file)
+{
+    return "put it back, or have it written again: " + words_that_write(file) +
+           "; or have none of it: oci-gpu-hooks uninstall";
+}
+
+Finding gone(const Sysroot &sysroot, const InstalledFile &file)
+{
+    const std::string kept = kept_directory + file.path + (file.part.empty() ? "" : "." + file.part);
+    if (sysroot.find(kept))
+        return {Severity::Error,
+                quote(file.path) + ", which 'install' has written for " + quote_list(file.engines) +
+                    ", is out of effect: it is kept in " + quote(kept),
+                "oci-gpu-hooks install --kept"};
+    const std::string what =
+        file.part.empty() ? quote(file.path) : "the part " + quote(file.part) + " of " + quote(file.path);
+    return {Severity::Error,
+            what + ", which 'install' has written for " + quote_list(file.engines) + ", is not there: " +
+                (file.hook.empty() ? "what it set is not in effect"
+                                   : file.hook + " is called without this policy, or not at all"),
+            how_to_write_again(file)};
+}
+
+/** Of engines that read one directory alone: those that run read another one. */
+bool is_read(const InstalledFile &file, const std::vector<Engine> &engines)
+{
+    bool is_one_there = false;
+    for (const Engine &engine : engines) {
+        if (engine.kind->way() != EngineKind::Way::OneDirectory || !contains(file.engines, engine.name))
+            continue;
+        is_one_there = true;
+        if (contains(engine.directory_paths, directory_of(file.path)))
+            return true;
+    }
+    return !is_one_there;
+}
+
+/** The options with which the hook is called by now; those that it was written with where that cannot be read. */
+std::vector<std::string> options_in(const InstalledFile &file, const std::string &text)
+{
+    std::vector<HookFile> found{parse_hook_file(file.path, text)};
+    if (const auto calls = parse_gpu_flag_script(text)) {
+        found.clear();
+        for (const HookCall &call : *calls)
+            found.push_back(hook_file_of(call));
+    }
+    for (const HookFile &each : found)
+        if (each.problem.empty() && each.ours != nullptr && each.ours->name == file.hook &&
+            !each.args.empty())
+            return {each.args.begin() + 1, each.args.end()};
+    return file.options;
+}
+
+/** Somebody may mean it so, and says that by `install`; what allows more than was written is worth a look. */
+Findings check_changes(const InstalledFile &file, const std::string &text)
+{
+    if (sha256_of(text) == file.hash)
+        return {};
+    const std::string begin = quote(file.path) + " was changed since 'install' wrote it";
+    const Widening widening =
+        file.hook.empty() ? Widening() : widening_of(file.options, options_in(file, text));
+    if (widening.gone.empty() && widening.come.empty())
+        return {{Severity::Note, begin + ": neither 'install' nor 'uninstall' touches it", ""}};
+    return {
+        {Severity::Warning,
+         begin + ": " +
+             (widening.gone.empty() ? "" : "it does not have " + quote_list(widening.gone) + " any more") +
+             (widening.gone.empty() || widening.come.empty() ? "" : ", and ") +
+             (widening.come.empty() ? "" : "it has " + quote_list(widening.come) + " by now"),
+         "have it written as it was: rm " + printable(file.path) + "; " + words_that_write(file) +
+             "; or with the options that are meant"}};
+}
+
+Findings check(const Sysroot &sysroot, const std::vector<Engine> &engines, const InstalledFile &file)
+{
+    const auto text = text_of(sysroot, file);
+    if (!text)
+        return {gone(sysroot, file)};
+    if (is_read(file, engines))
+        return check_changes(file, *text);
+    return {{Severity::Error,
+             quote(file.path) + ", which 'install' has written for " + quote_list(file.engines) +
+                 ", is not in effect: none that runs reads " + quote(directory_of(file.path)),
+             "start it with that directory, see what 'install' has said: oci-gpu-hooks install --engine " +
+                 file.engines.front() + " --dry-run " + file.hook}};
+}
 
 // mount_setattr(2) came with 5.12.
 const DottedVersion oldest{5, 12};
@@ -116,6 +232,18 @@ Findings check_history(const Sysroot &sysroot)
 }
 
 } // namespace
+
+std::optional<Section> check_written(const Sysroot &sysroot, const std::vector<Engine> &engines)
+{
+    Section section{"what 'install' has written", {}};
+    try {
+        for (const InstalledFile &file : Manifest::read(sysroot).files)
+            add(section.findings, check(sysroot, engines, file));
+    } catch (const Error &error) {
+        section.findings.push_back({Severity::Error, error.what(), "fix the file"});
+    }
+    return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
+}
 
 Section check_host(const Sysroot &sysroot)
 {

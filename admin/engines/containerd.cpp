@@ -1,18 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include "engines/containerd.h"
 
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/path_names.h"
 #include "base/text.h"
-#include "engines/containerd_config.h"
 #include "engines/engine.h"
+#include "engines/programs.h"
+#include "engines/toml_file.h"
 #include "host/host_file.h"
+#include "kernel/directory_entries.h"
 #include "registration/policy_words.h"
 #include "request/annotations.h"
 
 namespace ogh::admin {
 
 namespace {
+
+using nlohmann::json;
+
+constexpr size_t max_files = 128;
+constexpr std::int64_t first_that_merges = 3; // the version of the configuration of containerd 2.0
+constexpr const char *built_in_runtime = "runc";
+
+std::string text_in(const json &table, const std::vector<std::string> &names)
+{
+    const json *const found = find_in(table, names);
+    return found != nullptr && found->is_string() ? found->get<std::string>() : "";
+}
+
+ContainerdRuntime runtime_of(const std::string &name, const json &table)
+{
+    const json *const systemd = find_in(table, {"options", "SystemdCgroup"});
+    return {name, text_in(table, {"base_runtime_spec"}),
+            systemd != nullptr && systemd->is_boolean() && systemd->get<bool>(),
+            texts_of(find_in(table, {"pod_annotations"})).value_or(std::vector<std::string>()),
+            texts_of(find_in(table, {"container_annotations"})).value_or(std::vector<std::string>())};
+}
+
+/** resolveImports() in cmd/containerd/server/config. */
+std::vector<std::string> files_of_import(const Sysroot &sysroot, const std::string &parent,
+                                         const std::string &import)
+{
+    const std::string path = path_of_import(parent, import);
+    if (path.find('*') == std::string::npos)
+        return {path};
+    const std::string directory = directory_of(path);
+    const std::string pattern = file_name_of(path);
+    if (directory.find('*') != std::string::npos)
+        throw Error(ErrorKind::BrokenHost, quote(parent) + " imports " + quote(import) +
+                                               ", and a '*' in the name of a directory is not followed here");
+    const auto place = sysroot.find(directory);
+    if (!place)
+        return {};
+    std::vector<std::string> files;
+    const auto is_wanted = [&](std::string_view name) {
+        return name != "." && name != ".." && ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+    };
+    const DirectoryListing listing{quote(directory), is_wanted, max_files, ErrorKind::BrokenHost};
+    for (const DirectoryEntry &entry : list_directory(place->fd.get(), listing))
+        files.push_back(path_in(directory, entry.name));
+    return files;
+}
+
+/** What the files say of the plugin, in their order. */
+class Reader final {
+public:
+    explicit Reader(const Sysroot &sysroot) : sysroot_(sysroot) { config_.plugin = json::object(); }
+
+    ContainerdConfig read(const std::optional<std::string> &main_text)
+    {
+        config_.text = main_text ? main_text : read_main();
+        if (!config_.text)
+            return std::move(config_);
+        const json document = parsed(*config_.text);
+        config_.imports = texts_of(find_in(document, {"imports"})).value_or(std::vector<std::string>());
+        config_.version = version_in(document);
+        take(containerd_main_file, document);
+        while (!pending_.empty()) {
+            const std::string path = std::move(pending_.front());
+            pending_.pop_front();
+            if (!contains(config_.files, path))
+                take_import(path);
+        }
+        return std::move(config_);
+    }
+
+private:
+    [[nodiscard]] std::optional<std::string> read_main() const
+    {
+        constexpr size_t most = size_t{1} << 18U;
+        const auto place = sysroot_.find(containerd_main_file);
+        return place ? read_host_file(sysroot_, place->path, most) : std::nullopt;
+    }
+
+    static json parsed(const std::string &text)
+    {
+        try {
+            return parse_toml(text);
+        } catch (const Error &error) {
+            throw Error(ErrorKind::BrokenHost, quote(containerd_main_file) + ": " + error.what());
+        }
+    }
+
+    static std::int64_t version_in(const json &document)
+    {
+        const json *const version = find_in(document, {"version"});
+        return version != nullptr && version->is_number_integer() ? version->get<std::int64_t>() : 1;
+    }
+
+    void take_import(const std::string &path)
+    {
+        const auto document = read_toml(sysroot_, path);
+        if (!document)
+            throw Error(ErrorKind::BrokenHost,
+                        quote(path) + " is imported, and is not there: containerd does not start like this");
+        take(path, *document);
+    }
+
+    void take(const std::string &path, const json &document)
+    {
+        if (config_.files.size() == max_files)
+            throw Error(ErrorKind::BrokenHost, quote(containerd_main_file) + " imports more than " +
+                                                   std::to_string(max_files) + " files");
+        config_.files.push_back(path);
+        newest_ = std::max(newest_, version_in(document));
+        if (const json *const plugin =
+                find_in(document, {"plugins", containerd_plugin(version_in(document))})) {
+            if (!config_.plugin_file.empty() && merges())
+                config_.plugin.merge_patch(*plugin); // lists of the later file take the place of those before
+            else
+                config_.plugin = *plugin;
+            config_.plugin_file = path;
+        }
+        for (const std::string &import :
+             texts_of(find_in(document, {"imports"})).value_or(std::vector<std::string>()))
+            for (std::string &file : files_of_import(sysroot_, path, import))
+                pending_.push_back(std::move(file));
+    }
+
+    /** containerd 1 takes the whole table of a plugin from the last file that has it. */
+    [[nodiscard]] bool merges() const
+    {
+        if (newest_ >= first_that_merges)
+            return true;
+        const auto installed = version_of_containerd(sysroot_);
+        return installed && installed->major() > 1;
+    }
+
+    const Sysroot &sysroot_;
+    std::deque<std::string> pending_;
+    std::int64_t newest_ = 1; ///< version of the files so far
+    ContainerdConfig config_;
+};
 
 /** Of the plugin for CRI, whose name is another one since 2.0. */
 constexpr CdiSwitch containerd_cdi{
@@ -200,6 +347,70 @@ private:
 };
 
 } // namespace
+
+std::string path_of_import(const std::string &parent, const std::string &import)
+{
+    return without_dots(import.starts_with('/') ? import : path_in(directory_of(parent), import));
+}
+
+const char *containerd_plugin(std::int64_t version)
+{
+    if (version <= 1)
+        return "cri";
+    return version < first_that_merges ? "io.containerd.grpc.v1.cri" : "io.containerd.cri.v1.runtime";
+}
+
+std::vector<ContainerdRuntime> ContainerdConfig::runtimes() const
+{
+    std::vector<ContainerdRuntime> found;
+    const json *const tables = find_in(plugin, {"containerd", "runtimes"});
+    if (tables != nullptr && tables->is_object())
+        for (const auto &[name, table] : tables->items())
+            found.push_back(runtime_of(name, table));
+    return found;
+}
+
+ContainerdRuntime ContainerdConfig::default_runtime() const
+{
+    ContainerdRuntime found;
+    found.name = text_in(plugin, {"containerd", "default_runtime_name"});
+    if (found.name.empty())
+        found.name = built_in_runtime;
+    const json *const table = find_in(plugin, {"containerd", "runtimes", found.name});
+    return table == nullptr ? found : runtime_of(found.name, *table);
+}
+
+ContainerdConfig read_containerd(const Sysroot &sysroot, const std::optional<std::string> &main_text)
+{
+    return Reader(sysroot).read(main_text);
+}
+
+std::optional<DottedVersion> version_of_containerd(const Sysroot &sysroot)
+{
+    constexpr std::chrono::seconds limit{10};
+    constexpr size_t place = 2; // "containerd github.com/containerd/containerd v1.7.24 88bf19b"
+    const auto path = is_this_host(sysroot) ? find_program(sysroot, "containerd") : std::nullopt;
+    try {
+        const auto program = path ? open_program(*path) : std::nullopt;
+        if (!program)
+            return std::nullopt;
+        const auto words =
+            split_list(last_line(run_program(*program, {"containerd", "--version"}, limit).out), ' ');
+        if (words.size() <= place)
+            return std::nullopt;
+        const std::string &word = words[place];
+        return DottedVersion::parse_start(word.starts_with('v') ? word.substr(1) : word);
+    } catch (const Error &) {
+        return std::nullopt; // whoever has to know says so
+    }
+}
+
+bool lets_through(const std::vector<std::string> &patterns, const std::string &key)
+{
+    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string &pattern) {
+        return ::fnmatch(pattern.c_str(), key.c_str(), FNM_PATHNAME) == 0;
+    });
+}
 
 const EngineKind &containerd_kind()
 {

@@ -10,8 +10,8 @@
 
 #include "admin_config.h"
 #include "host/sysroot.h"
-#include "registration/hook_directories.h"
-#include "report/finding.h"
+#include "registration/hook_file.h"
+#include "report/report.h"
 
 namespace ogh::admin {
 
@@ -70,7 +70,7 @@ struct CdiSwitch {
 
 /**
  * All that is known of engines of one kind, whether one is on this host or not. What goes for one of them alone is said
- * here, and whoever needs it asks. A further kind is a file beside this one, NAME.cpp, with its function `NAME_kind()`,
+ * here, and whoever needs it asks. A further kind is a class in a source beside this one, with its function `NAME_kind()`,
  * and its name in the list `engines` of meson.build.
  */
 class EngineKind {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "install/cdi_plan.h"
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -10,6 +8,7 @@
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "hook/file_options.h"
+#include "install/plans.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {

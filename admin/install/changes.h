@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engines/engine.h"
-#include "install/written_file.h"
+#include "install/root_files.h"
 #include "registration/hooks.h"
 
 namespace ogh::admin {

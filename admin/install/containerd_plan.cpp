@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "install/containerd_plan.h"
-
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -15,14 +13,14 @@
 #include "base/letters.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "engines/containerd_config.h"
+#include "engines/containerd.h"
 #include "engines/toml_file.h"
 #include "hook/options.h"
 #include "host/host_file.h"
 #include "host/sysroot.h"
-#include "install/one_directory_plan.h"
+#include "install/plans.h"
 #include "registration/hooks.h"
-#include "registration/marked_part.h"
+#include "registration/manifest.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {
@@ -144,8 +142,6 @@ std::string with_hooks(ordered_json spec, const std::vector<ordered_json> &hooks
     spec["hooks"]["createRuntime"] = std::move(list);
     return spec.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
-
-using nlohmann::ordered_json;
 
 constexpr const char *spec_prefix = "/etc/containerd/oci-gpu-hooks-";
 constexpr const char *usual_drop_ins = "/etc/containerd/conf.d/*.toml";

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "install/gpu_flag_plan.h"
-
 #include <array>
 
 #include "base/contains.h"
@@ -8,10 +6,9 @@
 #include "base/exit_status.h"
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
-#include "engines/gpu_flag.h"
+#include "engines/docker.h"
 #include "engines/installed_hooks.h"
-#include "install/one_directory_plan.h"
-#include "registration/gpu_flag_script.h"
+#include "install/plans.h"
 
 namespace ogh::admin {
 

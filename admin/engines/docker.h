@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/sysroot.h"
 #include "registration/hook_file.h"
 
 namespace ogh::admin {
@@ -39,5 +40,14 @@ std::optional<std::vector<HookCall>> parse_gpu_flag_script(std::string_view text
 
 /** A registration that says the same: called for every container that has the flag. */
 HookFile hook_file_of(const HookCall &call);
+
+/** The file that docker calls for --gpus. @return nothing if it is not there. @throws Error (BrokenHost) */
+std::optional<std::string> read_gpu_flag_script(const Sysroot &sysroot);
+
+/**
+ * NVIDIA's own program of the name that dockerd looks for. It is what no script of ours is, whatever directory it lies in.
+ * @return where it is; nothing if there is none. @throws Error (BrokenHost)
+ */
+std::optional<std::string> find_vendors_gpu_flag(const Sysroot &sysroot);
 
 } // namespace ogh::admin
