@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "build_config.h"
-#include "engines/trial.h"
 
 namespace ogh::admin {
 
@@ -35,12 +34,6 @@ constexpr std::array commands{
     Command{"unwrap", "Puts runc back where a wrapper stands in its place", unwrap},
     Command{"cdi", "CDI specifications whose devices call the hooks", cdi},
     Command{"key", "Keys that pipelines ask with: new, list, remove", key},
-    // Not for people: the program of the containers of 'doctor --try'.
-    Command{"--probe", "",
-            [](int /*argc*/, const char *const * /*argv*/) {
-                print(probe());
-                return 0;
-            }},
 };
 
 std::string help()
@@ -51,8 +44,7 @@ std::string help()
     for (const Command &command : commands) {
         std::string name(command.name);
         name.resize(12, ' ');
-        if (*command.summary != '\0')
-            text += "  " + name + command.summary + "\n";
+        text += "  " + name + command.summary + "\n";
     }
     return text + "\nEach has --help. --version prints the version. See oci-gpu-hooks(1).\n";
 }

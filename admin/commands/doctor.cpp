@@ -14,10 +14,8 @@
 #include "doctor/check_devices.h"
 #include "doctor/check_engine.h"
 #include "doctor/check_host.h"
-#include "doctor/try_engine.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
-#include "engines/trial.h"
 #include "report/report.h"
 
 namespace ogh::admin {
@@ -83,43 +81,19 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
     return sections;
 }
 
-std::vector<Section> try_all(const std::shared_ptr<const Sysroot> &sysroot,
-                             const std::vector<std::string> &wanted)
-{
-    if (!is_this_host(*sysroot))
-        throw Error(ErrorKind::Usage,
-                    "--try starts containers on this host, and --sysroot names another one");
-    return try_engines(*sysroot, installed_hooks(*sysroot, find_engines(sysroot)), wanted);
-}
-
 } // namespace
 
 int doctor(int argc, const char *const *argv)
 {
     CommandOptions options;
     bool as_json = false;
-    bool tries = false;
-    std::vector<std::string> words;
     CommandLine cli("oci-gpu-hooks doctor",
                     "Whether engines call the hooks, with which policy, and what is wrong.", page);
     cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
                    [&](const std::string &name) { as_json = name == "json"; });
-    cli.add_flag("--try",
-                 "Start containers with podman, runc and crun, or those that are named, and remove them",
-                 tries);
-    cli.add_words("ENGINE...", "With --try: which ones (default: those that are there)", words);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
-    if (!words.empty() && !tries)
-        throw Error(ErrorKind::Usage, "engines are named with --try alone: " + quote_list(words));
-    const auto sysroot = options.open();
-    std::vector<Section> sections;
-    if (tries) {
-        const SignalsWait until_all_is_removed;
-        sections = try_all(sysroot, words);
-    } else {
-        sections = examine(sysroot);
-    }
+    const std::vector<Section> sections = examine(options.open());
     print(as_json ? to_json(sections) : to_text(sections, ::isatty(STDOUT_FILENO) != 0));
     return exit_status(sections);
 }

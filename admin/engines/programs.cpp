@@ -47,16 +47,14 @@ std::string text_of(const UniqueFd &output)
     return read_all(output.get(), max_output, "what a program has printed");
 }
 
-/** In the child: the descriptors and signals that a program is started with. @return only if it cannot be run */
+/** In the child: the descriptors that a program is started with. @return only if it cannot be run */
 void become(const Program &program, const std::vector<char *> &argv, int out, int err)
 {
     std::string path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     const std::array<char *, 2> environment{path.data(), nullptr};
     const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    sigset_t none{}; // this process may have signals wait, and the program is not to inherit that
-    ::sigemptyset(&none);
     if (null < 0 || ::dup2(null, STDIN_FILENO) < 0 || ::dup2(out, STDOUT_FILENO) < 0 ||
-        ::dup2(err, STDERR_FILENO) < 0 || ::sigprocmask(SIG_SETMASK, &none, nullptr) != 0)
+        ::dup2(err, STDERR_FILENO) < 0)
         return;
     ::syscall(SYS_execveat, program.fd.get(), "", argv.data(), environment.data(), AT_EMPTY_PATH);
 }

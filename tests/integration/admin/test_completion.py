@@ -61,7 +61,7 @@ def test_commands(offered):
 
 
 def test_options(offered):
-    assert offered("doctor", "--") == ["--format", "--help", "--sysroot", "--try", "--version"]
+    assert offered("doctor", "--") == ["--format", "--help", "--sysroot", "--version"]
     assert offered("list", "--s") == ["--sysroot"]
     assert offered("list", "--sysroot", "/", "--h") == ["--help"]
 
@@ -98,16 +98,6 @@ def test_hooks_and_their_options(offered):
     assert "--source-dir" in offered("install", "--engine", "podman", "mount-srv", "--")
     assert "--engine" not in offered("install", "--engine", "podman", "mount-srv", "--")
     assert set(FILES) <= set(offered("cdi", "")) and offered("cdi", "--k") == ["--kind"]
-
-
-def test_engines_that_can_be_tried(offered, oci_gpu_hooks):
-    """Those that the command names."""
-    text = subprocess.run([oci_gpu_hooks, "doctor", "--try", "x"], check=False, capture_output=True, text=True).stderr
-    names = re.findall("'([^']*)'", text.partition("there are ")[2])
-    if "--try needs a static build" not in text:
-        assert names == ["podman", "runc", "crun"]
-    assert offered("doctor", "--try", "po") == ["podman"] and "podman" not in offered("doctor", "po")
-    assert {"podman", "runc", "crun"} <= set(offered("doctor", "--try", ""))
 
 
 def test_the_value_of_an_annotation_is_not_another_one(offered):
