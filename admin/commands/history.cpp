@@ -159,7 +159,6 @@ std::string hundredths(double number)
 
 std::string event_table(const std::vector<json> &events)
 {
-    constexpr size_t short_id = 12;
     Table table{{"TIME", "EVENT", "CONTAINER", "USER", "ASKER", "GPUS", "SECONDS", "WHAT"}};
     for (const json &event : events) {
         const std::string kind = text_member(event, "event");
@@ -167,7 +166,7 @@ std::string event_table(const std::vector<json> &events)
         const std::string what =
             text_member(event, "reason") + text_member(event, "how") + text_member(event, "lease");
         table.push_back({text_member(event, "time"), kind,
-                         name.empty() ? text_member(event, "container").substr(0, short_id) : name,
+                         name.empty() ? short_container(text_member(event, "container")) : name,
                          text_member(event, "user"), text_member(event, "asker"), list_text(gpus_of(event)),
                          kind == "refused"
                              ? ""

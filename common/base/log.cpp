@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/root_file.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "base/utc_text.h"
 
@@ -120,8 +121,7 @@ void Log::add_file(const std::string &path)
 
 void Log::set_container(std::string_view id)
 {
-    constexpr size_t shown = 12;
-    const std::string escaped = quote(id.substr(0, shown));
+    const std::string escaped = quote(short_container(id));
     container_ = "container " + escaped.substr(1, escaped.size() - 2) + ": ";
 }
 

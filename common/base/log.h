@@ -89,7 +89,7 @@ public:
     /** Adds every further line to this file as well, see LogFile; a warning if it cannot be used. */
     void add_file(const std::string &path);
 
-    /** Names the container in every further line, by the first 12 characters of its id. */
+    /** Names the container in every further line, as short_container() has it. */
     void set_container(std::string_view id);
 
     void write(LogLevel level, std::string_view text);

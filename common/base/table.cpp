@@ -77,4 +77,13 @@ std::string to_text(const Table &table, size_t most)
     return text;
 }
 
+std::string short_container(std::string_view id)
+{
+    constexpr size_t most = 64;
+    constexpr size_t shown = 12;
+    const bool is_made_up =
+        id.size() == most && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return std::string(id.substr(0, is_made_up ? shown : most));
+}
+
 } // namespace ogh

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ogh {
@@ -17,5 +18,11 @@ using Table = std::vector<std::vector<std::string>>;
  *        0: as wide as it is
  */
 std::string to_text(const Table &table, size_t most = 0);
+
+/**
+ * What people know a container by: the first 12 of the 64 hexadecimal digits that engines make up, as these show them; any
+ * other name is somebody's own, such as "buildah-buildah3141592653", and is whole, up to 64 bytes.
+ */
+std::string short_container(std::string_view id);
 
 } // namespace ogh

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/table.h"
+
 namespace ogh {
 
 namespace {
 
 using Cell = HostListing::Cell;
-
-constexpr size_t short_id = 12; ///< as engines show it
 
 /** One row with the names of its columns. */
 class Row final {
@@ -38,12 +38,13 @@ private:
     const std::vector<Cell> &cells_;
 };
 
-std::string clipped(std::string text, size_t most)
+/** @param end how many bytes of its end stay, of a text that is too long */
+std::string clipped(std::string text, size_t most, size_t end = 0)
 {
     std::replace_if(
         text.begin(), text.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
     if (text.size() > most)
-        text.replace(most - 1, std::string::npos, "~");
+        text.replace(most - 1 - end, text.size() - most + 1, "~");
     return text;
 }
 
@@ -62,7 +63,7 @@ std::string state_of(const Row &row)
 {
     if (row.text("place").empty())
         return row.text("state");
-    return "#" + row.text("place") + " to " + minute(row.text("deadline")).substr(short_id / 2);
+    return "#" + row.text("place") + " to " + minute(row.text("deadline")).substr(6);
 }
 
 std::vector<Cell> gpu_of(const Row &row)
@@ -79,13 +80,14 @@ std::string short_lease(const std::string &lease)
 
 std::vector<Cell> lease_of(const Row &row)
 {
+    constexpr size_t end = 10; // a step of a build is told from the others by its number alone
     const std::string name =
-        row.text("name").empty() ? row.text("container").substr(0, short_id) : row.text("name");
+        row.text("name").empty() ? short_container(row.text("container")) : row.text("name");
     const std::string asker = row.text("asker");
     const bool has_user = !asker.starts_with("key:") && !row.text("user").empty();
-    return {known(clipped(name, 18)),     known(clipped(has_user ? row.text("user") : asker, 12)),
-            clipped(row.text("gpus"), 9), clipped(short_lease(row.text("lease")), 6),
-            minute(row.text("since")),    clipped(state_of(row), 13)};
+    return {known(clipped(name, 18, end)), known(clipped(has_user ? row.text("user") : asker, 12)),
+            clipped(row.text("gpus"), 9),  clipped(short_lease(row.text("lease")), 6),
+            minute(row.text("since")),     clipped(state_of(row), 13)};
 }
 
 std::vector<Cell> drain_of(const Row &row)

@@ -35,4 +35,13 @@ BOOST_AUTO_TEST_CASE(nothing_reaches_the_terminal_but_text)
     BOOST_TEST(to_text(Table{{"a\xff", "b\xc2"}}) == "a\\xff  b\\xc2\n");
 }
 
+BOOST_AUTO_TEST_CASE(an_id_that_was_made_up_is_short_and_a_name_is_whole)
+{
+    BOOST_TEST(short_container(std::string(60, '0') + "beef") == "000000000000");
+    BOOST_TEST(short_container("buildah-buildah3141592653") == "buildah-buildah3141592653");
+    BOOST_TEST(short_container(std::string(63, '0')).size() == 63);
+    BOOST_TEST(short_container(std::string(64, 'F')).size() == 64);
+    BOOST_TEST(short_container(std::string(100, 'x')).size() == 64);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

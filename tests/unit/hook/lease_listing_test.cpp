@@ -145,6 +145,7 @@ BOOST_FIXTURE_TEST_CASE(a_screen_has_80_columns, Host)
     }
     entry(id, {{"nvidia:0", LeaseMode::Shared}}).label = {"", "", "anna", "tag", ""};
     entry("d", {{"nvidia:0", LeaseMode::Shared}}).label = {"train", "", "anna", "key:nightly", ""};
+    entry("buildah-buildah3141592653", {{"nvidia:0", LeaseMode::Shared}});
     LeaseEntry &waits = entry("w", {});
     waits.waits_for = Demand{{"nvidia:0", "nvidia:1", "nvidia:2"}, 2, {"nvidia:3"}, LeaseMode::Shared};
     waits.deadline = 1795381999;
@@ -157,6 +158,7 @@ BOOST_FIXTURE_TEST_CASE(a_screen_has_80_columns, Host)
     for (const char *const line :
          {"ffffffffffff        anna          0          shared  11-22 21:09  running\n",
           "train               key:nightly   0          shared  11-22 21:09  running\n",
+          "buildah~3141592653  -             0          shared  11-22 21:09  running\n",
           "w                   -             0,1,2 an~  shared  11-22 21:09  #12 to 21:13\n",
           "?xx~  0          excl    11-22 21:09  paused\n", "2    11-22 21:09  ?[2J?xxxxx"})
         BOOST_TEST(screen.find(line) != std::string::npos, screen);
