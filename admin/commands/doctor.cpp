@@ -22,13 +22,6 @@ namespace ogh::admin {
 
 namespace {
 
-bool calls_hooks(const Engine &engine)
-{
-    const auto files = files_in_force(engine.directories);
-    return std::any_of(files.begin(), files.end(),
-                       [](const FileInForce &each) { return each.file->ours != nullptr; });
-}
-
 /** A worker of Concourse's may have podman beside it that nobody gives GPUs by. */
 Severity when_unused(const Engine &engine, const std::vector<Engine> &all)
 {
@@ -66,9 +59,11 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
              {{Severity::Note, "there is no engine that reads files of hooks",
                "for runc and crun alone the hooks go into config.json, see oci-gpu-hooks(7)"}}});
     for (const EngineKind *const kind : engine_kinds()) {
+        if (kind->notes == nullptr)
+            continue;
         const bool is_found = std::any_of(engines.begin(), engines.end(),
                                           [&](const Engine &engine) { return engine.kind == kind; });
-        for (Section &section : kind->notes(*sysroot, is_found))
+        for (Section &section : kind->notes(*kind, *sysroot, is_found))
             sections.push_back(std::move(section));
     }
     if (auto section = check_written(*sysroot, engines))

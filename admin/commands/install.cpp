@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "base/contains.h"
 #include "base/error.h"
@@ -47,26 +48,25 @@ void read_hooks(const std::vector<std::string> &words, InstallRequest &request)
 /** The engine of this host. @throws Error (BrokenHost) if there is none */
 Engine find_one(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot)
 {
-    std::vector<Engine> engines = kind.find(sysroot);
+    std::vector<Engine> engines = kind.find(kind, sysroot);
     if (engines.empty())
-        throw Error(ErrorKind::BrokenHost, "there is no " + kind.name() + " on this host");
+        throw Error(ErrorKind::BrokenHost, "there is no " + kind.name + " on this host");
     return std::move(engines.front());
 }
 
 /** @throws Error (Usage) */
 void check(const InstallHost &host, const InstallRequest &request)
 {
-    const std::string name = "--engine " + request.kind->name();
-    if (request.directory && request.kind->own_directory().empty())
-        throw Error(ErrorKind::Usage, name + " takes no --directory");
-    if (request.gpu_flag && !request.kind->has_gpu_flag())
-        throw Error(ErrorKind::Usage, name + " takes no --gpus");
-    if ((request.runtime || request.base_spec) && !request.kind->has_base_specs())
-        throw Error(ErrorKind::Usage, name + " takes neither --runtime nor --base-spec");
+    const std::array<std::pair<const char *, bool>, 5> given{{{"--directory", request.directory.has_value()},
+                                                              {"--gpus", request.gpu_flag},
+                                                              {"--runtime", request.runtime.has_value()},
+                                                              {"--base-spec", request.base_spec.has_value()},
+                                                              {"--defaults", request.defaults_alone}}};
+    for (const auto &[option, is_given] : given)
+        if (is_given && !request.kind->takes(option))
+            throw Error(ErrorKind::Usage, "--engine " + request.kind->name + " takes no " + option);
     if (request.base_spec && !wants_runtime(request))
         throw Error(ErrorKind::Usage, "--base-spec goes with --runtime, or with --from of a hook");
-    if (request.defaults_alone && !request.kind->image_annotations(*host.sysroot))
-        throw Error(ErrorKind::Usage, name + " takes no --defaults");
     if (request.defaults_alone && !request.hooks.empty())
         throw Error(ErrorKind::Usage, "--defaults goes with no hook");
     if (!request.options.empty() && !request.gpu_flag) // which has more of them, and is checked with these
@@ -76,7 +76,7 @@ void check(const InstallHost &host, const InstallRequest &request)
 
 InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
 {
-    switch (request.kind->way()) {
+    switch (request.kind->way) {
     case EngineKind::Way::HooksD:
         return plan_hooks_d(host, request, find_one(*request.kind, host.sysroot));
     case EngineKind::Way::OneDirectory:
@@ -84,7 +84,7 @@ InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
     case EngineKind::Way::Cdi:
         break;
     }
-    if (request.kind->has_base_specs() && wants_runtime(request))
+    if (request.kind->takes("--runtime") && wants_runtime(request))
         return plan_runtime(host, request);
     return request.gpu_flag ? plan_gpu_flag(host, request) : plan_cdi(host, request);
 }
@@ -148,9 +148,9 @@ int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
         plan = plan_for(host, request);
         changes = changes_for(plan.files, host.manifest, root);
         carry_out(changes, host.manifest, root, [&] {
-            if (request.kind->hooks_dir() != nullptr)
+            if (request.kind->hooks_dir)
                 check_in_force(changes, find_one(*request.kind, host.sysroot));
-            if (request.kind->has_base_specs())
+            if (request.kind->takes("--runtime"))
                 check_runtime_in_force(*host.sysroot, changes);
         });
     }

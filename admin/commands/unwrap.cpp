@@ -165,7 +165,7 @@ Directories find_directories(const Sysroot &sysroot)
         add_directory(sysroot, path, RuntimeDirectory::Owner::Host, directories);
     add_directory(sysroot, wrappers_directory, RuntimeDirectory::Owner::Wrapper, directories);
     for (const EngineKind *const kind : engine_kinds())
-        for (const char *const path : kind->program_directories())
+        for (const char *const path : kind->program_directories)
             add_directory(sysroot, path, RuntimeDirectory::Owner::Engine, directories);
     return directories;
 }

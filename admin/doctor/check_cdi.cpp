@@ -24,7 +24,7 @@ struct InUse {
 
 Finding check_switch(const EngineKind &kind, const std::string &settings, const InUse &in_use)
 {
-    const CdiSwitch &cdi = *kind.cdi();
+    const CdiSwitch &cdi = *kind.cdi;
     if (!in_use.has_specs)
         return {Severity::Note,
                 in_use.others.contains(&kind)
@@ -41,7 +41,7 @@ Finding check_switch(const EngineKind &kind, const std::string &settings, const 
 
 Section check_engine_with_cdi(const Sysroot &sysroot, const EngineKind &kind, const InUse &in_use)
 {
-    Section section{kind.name(), {}};
+    Section section{kind.name, {}};
     try {
         for (const std::string &file : kind.configuration(sysroot)) {
             const std::string settings = read_settings(sysroot, file);
@@ -165,7 +165,7 @@ std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
         in_use.others.insert(engine.kind);
     std::vector<Section> sections;
     for (const EngineKind *const kind : engine_kinds())
-        if (kind->cdi() != nullptr && kind->is_installed(*sysroot))
+        if (kind->cdi && kind->is_installed(*sysroot))
             sections.push_back(check_engine_with_cdi(*sysroot, *kind, in_use));
     if (!specs.findings.empty())
         sections.push_back(std::move(specs));

@@ -262,14 +262,14 @@ Findings check_lists_before(const std::vector<DefaultAnnotations> &lists, const 
 /** Whether an image may ask, by the defaults that are in effect after all files. */
 Findings check_annotations(const Engine &engine)
 {
-    const auto annotations = engine.kind->image_annotations(*engine.sysroot);
-    if (!annotations)
+    if (engine.kind->image_annotations == nullptr)
         return {};
+    const ImageAnnotations annotations = engine.kind->image_annotations(*engine.kind, *engine.sysroot);
     const std::string remedy = "oci-gpu-hooks install --engine " + engine.name + " --defaults";
-    const std::vector<DefaultAnnotations> &lists = annotations->lists;
+    const std::vector<DefaultAnnotations> &lists = annotations.lists;
     Findings findings = check_lists_before(lists, remedy);
     const auto keys = keys_without_default(lists.empty() ? std::vector<std::string>() : lists.back().entries);
-    const auto takes = annotations->are_taken;
+    const auto takes = annotations.are_taken;
     if (!takes.value_or(true))
         return findings;
     const std::string why = "before 4.5.1 " + engine.name + " makes an image's annotations the container's";
@@ -359,10 +359,10 @@ Section check_engine(const Engine &engine, Severity when_unused)
     add(section.findings, check_libraries(calls));
     add(section.findings, check_owners(engine));
     // An engine whose hooks stand in a place of its own may leave hooks.d to others, once it calls something.
-    if (engine.kind->way() == EngineKind::Way::HooksD ||
-        (engine.kind->way() == EngineKind::Way::OneDirectory && calls.empty()))
+    if (engine.kind->way == EngineKind::Way::HooksD ||
+        (engine.kind->way == EngineKind::Way::OneDirectory && calls.empty()))
         add(section.findings, check_unread(engine));
-    if (engine.kind->way() != EngineKind::Way::Cdi) // check_cdi() has its configuration
+    if (engine.kind->way != EngineKind::Way::Cdi) // check_cdi() has its configuration
         add(section.findings, check_vendors(engine));
     if (calls.empty())
         section.findings.push_back({when_unused, "it calls none of the hooks of this collection",

@@ -305,13 +305,13 @@ std::optional<Finding> check_opt_in(const Engine &engine, const HookFile &file)
 /** What it says of pods is said before one is refused. */
 std::optional<Finding> check_pods(const Engine &engine, const HookFile &file)
 {
-    if (engine.kind->pod_key().empty() || file.ours->name == "ldcache-update" ||
-        needs_every_container(file) || options_of(file).has_limit)
+    if (engine.kind->pod_key.empty() || file.ours->name == "ldcache-update" || needs_every_container(file) ||
+        options_of(file).has_limit)
         return std::nullopt;
     return Finding{Severity::Note, quote(file.path) + " has no limit: a pod that asks is refused",
                    "oci-gpu-hooks install --engine " + engine.name +
                        (engine.runtime.empty() ? "" : " --runtime " + engine.runtime) + " " +
-                       std::string(file.ours->name) + " --only " + engine.kind->pod_key() + "=NAMESPACE"};
+                       std::string(file.ours->name) + " --only " + engine.kind->pod_key + "=NAMESPACE"};
 }
 
 /** Asked for something that is cheap and changes nothing. */

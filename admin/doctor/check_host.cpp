@@ -75,7 +75,7 @@ bool is_read(const InstalledFile &file, const std::vector<Engine> &engines)
 {
     bool is_one_there = false;
     for (const Engine &engine : engines) {
-        if (engine.kind->way() != EngineKind::Way::OneDirectory || !contains(file.engines, engine.name))
+        if (engine.kind->way != EngineKind::Way::OneDirectory || !contains(file.engines, engine.name))
             continue;
         is_one_there = true;
         if (contains(engine.directory_paths, directory_of(file.path)))

@@ -297,149 +297,127 @@ Findings find_claims()
     return findings;
 }
 
-class Concourse final : public EngineKind {
-public:
-    Concourse() : EngineKind("concourse", "concourse", Way::OneDirectory) {}
-
-    [[nodiscard]] bool is_installed(const Sysroot &sysroot) const override
-    {
-        const auto directories = program_directories();
-        return EngineKind::is_installed(sysroot) ||
-               std::any_of(directories.begin(), directories.end(),
-                           [&](const char *directory) { return sysroot.find(path_in(directory, name())); });
+/** Where no worker runs, what `install` has written for one: that is what its containers will get. */
+std::vector<Engine> find_written(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot)
+{
+    std::set<std::string> directories;
+    try {
+        for (const InstalledFile &file : Manifest::read(*sysroot).files)
+            if (contains(file.engines, kind.name) && sysroot->find(file.path))
+                directories.insert(directory_of(file.path));
+    } catch (const Error &) {
+        return {}; // the doctor says why
     }
-
-    [[nodiscard]] std::vector<const char *> program_directories() const override
-    {
-        return {"/var/lib/concourse/bin", "/usr/local/concourse/bin", "/opt/concourse/bin"};
-    }
-
-    [[nodiscard]] std::string own_directory() const override
-    {
-        return "/etc/oci-gpu-hooks/concourse-hooks.d";
-    }
-
-    /**
-     * The workers that run on this host, each with its directory of hooks, as it sees that: it may have a root of its own.
-     * Whoever is not root of this user namespace is not believed to be one. Without one, and on another host (--sysroot),
-     * the directories that were written for workers.
-     */
-    [[nodiscard]] std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const override
-    {
-        std::vector<Engine> workers;
-        if (is_this_host(*sysroot))
-            visit_claims(
-                [&](const Process &process, const ProcessIdentity &identity, const std::string &why) {
-                    if (why.empty())
-                        workers.push_back(read_or_say_why(sysroot, process, identity));
-                });
-        return workers.empty() ? find_written(sysroot) : workers;
-    }
-
-    [[nodiscard]] std::vector<Section> notes(const Sysroot &sysroot, bool is_found) const override
-    {
-        std::vector<Section> sections;
-        if (!is_this_host(sysroot))
-            return sections;
-        if (!is_found && is_installed(sysroot))
-            sections.push_back(
-                {name(),
-                 {{Severity::Note, "it is installed, and no worker of it runs",
-                   "start the worker: which directory of hooks it reads is known only then"}}});
-        if (Findings claims = find_claims(); !claims.empty())
-            sections.push_back({"processes", std::move(claims)});
-        return sections;
-    }
-
-    [[nodiscard]] std::vector<std::string> left_to_do(const std::string &directory) const override
-    {
-        return {"set in the worker's unit, below [Service], as in "
-                "/etc/systemd/system/concourse-worker.service.d/oci-gpu-hooks.conf:\n"
-                "    Environment=CONCOURSE_RUNTIME=containerd\n"
-                "    Environment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=" +
-                    printable(directory),
-                "the worker reads the directory when it starts: "
-                "systemctl daemon-reload && systemctl restart concourse-worker"};
-    }
-
-private:
-    /** Where no worker runs, what `install` has written for one: that is what its containers will get. */
-    [[nodiscard]] std::vector<Engine> find_written(const std::shared_ptr<const Sysroot> &sysroot) const
-    {
-        std::set<std::string> directories;
-        try {
-            for (const InstalledFile &file : Manifest::read(*sysroot).files)
-                if (contains(file.engines, name()) && sysroot->find(file.path))
-                    directories.insert(directory_of(file.path));
-        } catch (const Error &) {
-            return {}; // the doctor says why
-        }
-        std::vector<Engine> engines;
-        for (const std::string &directory : directories) {
-            engines.push_back(new_engine(sysroot));
-            Engine &engine = engines.back();
-            engine.title = name() + " (no worker runs)";
-            engine.directory_paths = {directory};
-            engine.directories_from = "'install' has written for it";
-            engine.findings.push_back(
-                {Severity::Note, "whether a worker reads this directory is known only when it runs", ""});
-            read_directories(engine);
-        }
-        return engines;
-    }
-
-    [[nodiscard]] Engine new_worker(const std::shared_ptr<const Sysroot> &host, const Process &process) const
-    {
-        Engine engine = new_engine(host);
-        engine.title = "concourse worker (pid " + std::to_string(process.pid()) + ")";
-        engine.remedy =
-            "start the worker with --containerd-oci-hooks-dir, or CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, "
-            "set to one directory with all files";
-        return engine;
-    }
-
-    /** Of one that is believed. What it names is read, and never run. */
-    [[nodiscard]] Engine read_worker(const std::shared_ptr<const Sysroot> &host, const Process &process,
-                                     const ProcessIdentity &identity) const
-    {
-        Engine engine = new_worker(host, process);
-        if (auto root = process.own_root())
-            engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
-        const WorkerSettings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
-                                      process.environment());
-        engine.directories_from = "it was started without --containerd-oci-hooks-dir";
-        if (const auto directory = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
-            engine.directory_paths = {*directory};
-            engine.directories_from = "its option --containerd-oci-hooks-dir";
-        }
-        process.check_is_still(identity);
+    std::vector<Engine> engines;
+    for (const std::string &directory : directories) {
+        engines.push_back(kind.new_engine(sysroot));
+        Engine &engine = engines.back();
+        engine.title = kind.name + " (no worker runs)";
+        engine.directory_paths = {directory};
+        engine.directories_from = "'install' has written for it";
+        engine.findings.push_back(
+            {Severity::Note, "whether a worker reads this directory is known only when it runs", ""});
         read_directories(engine);
-        check_runtime(engine, settings);
-        process.check_is_still(identity);
+    }
+    return engines;
+}
+
+Engine new_worker(const EngineKind &kind, const std::shared_ptr<const Sysroot> &host, const Process &process)
+{
+    Engine engine = kind.new_engine(host);
+    engine.title = "concourse worker (pid " + std::to_string(process.pid()) + ")";
+    engine.remedy =
+        "start the worker with --containerd-oci-hooks-dir, or CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, "
+        "set to one directory with all files";
+    return engine;
+}
+
+/** Of one that is believed. What it names is read, and never run. */
+Engine read_worker(const EngineKind &kind, const std::shared_ptr<const Sysroot> &host, const Process &process,
+                   const ProcessIdentity &identity)
+{
+    Engine engine = new_worker(kind, host, process);
+    if (auto root = process.own_root())
+        engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
+    const WorkerSettings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
+                                  process.environment());
+    engine.directories_from = "it was started without --containerd-oci-hooks-dir";
+    if (const auto directory = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
+        engine.directory_paths = {*directory};
+        engine.directories_from = "its option --containerd-oci-hooks-dir";
+    }
+    process.check_is_still(identity);
+    read_directories(engine);
+    check_runtime(engine, settings);
+    process.check_is_still(identity);
+    return engine;
+}
+
+/** One that cannot be looked at to its end: nothing is known of it, and it is not taken for what it is not. */
+Engine read_or_say_why(const EngineKind &kind, const std::shared_ptr<const Sysroot> &host,
+                       const Process &process, const ProcessIdentity &identity)
+{
+    try {
+        return read_worker(kind, host, process, identity);
+    } catch (const Error &error) {
+        Engine engine = new_worker(kind, host, process);
+        engine.directories_from = "it could not be looked at";
+        engine.is_stopped = true;
+        engine.findings.push_back({Severity::Error, error.what(), "run this again, as root"});
         return engine;
     }
+}
 
-    /** One that cannot be looked at to its end: nothing is known of it, and it is not taken for what it is not. */
-    [[nodiscard]] Engine read_or_say_why(const std::shared_ptr<const Sysroot> &host, const Process &process,
-                                         const ProcessIdentity &identity) const
-    {
-        try {
-            return read_worker(host, process, identity);
-        } catch (const Error &error) {
-            Engine engine = new_worker(host, process);
-            engine.directories_from = "it could not be looked at";
-            engine.is_stopped = true;
-            engine.findings.push_back({Severity::Error, error.what(), "run this again, as root"});
-            return engine;
-        }
-    }
-};
+/**
+ * The workers that run on this host, each with its directory of hooks, as it sees that: it may have a root of its own.
+ * Whoever is not root of this user namespace is not believed to be one. Without one, and on another host (--sysroot),
+ * the directories that were written for workers.
+ */
+std::vector<Engine> find_workers(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot)
+{
+    std::vector<Engine> workers;
+    if (is_this_host(*sysroot))
+        visit_claims([&](const Process &process, const ProcessIdentity &identity, const std::string &why) {
+            if (why.empty())
+                workers.push_back(read_or_say_why(kind, sysroot, process, identity));
+        });
+    return workers.empty() ? find_written(kind, sysroot) : workers;
+}
+
+std::vector<Section> notes_of_concourse(const EngineKind &kind, const Sysroot &sysroot, bool is_found)
+{
+    std::vector<Section> sections;
+    if (!is_this_host(sysroot))
+        return sections;
+    if (!is_found && kind.is_installed(sysroot))
+        sections.push_back({kind.name,
+                            {{Severity::Note, "it is installed, and no worker of it runs",
+                              "start the worker: which directory of hooks it reads is known only then"}}});
+    if (Findings claims = find_claims(); !claims.empty())
+        sections.push_back({"processes", std::move(claims)});
+    return sections;
+}
 
 } // namespace
 
 const EngineKind &concourse_kind()
 {
-    static const Concourse kind;
+    static const EngineKind kind{
+        .name = "concourse",
+        .program = "concourse",
+        .way = EngineKind::Way::OneDirectory,
+        .program_directories = {"/var/lib/concourse/bin", "/usr/local/concourse/bin", "/opt/concourse/bin"},
+        .install_options = {"--directory"},
+        .own_directory = "/etc/oci-gpu-hooks/concourse-hooks.d",
+        .left_to_do = {"set in the worker's unit, below [Service], as in "
+                       "/etc/systemd/system/concourse-worker.service.d/oci-gpu-hooks.conf:\n"
+                       "    Environment=CONCOURSE_RUNTIME=containerd\n"
+                       "    Environment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=DIRECTORY",
+                       "the worker reads the directory when it starts: "
+                       "systemctl daemon-reload && systemctl restart concourse-worker"},
+        .find = find_workers,
+        .notes = notes_of_concourse,
+    };
     return kind;
 }
 

@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 
 #include "base/contains.h"
@@ -13,7 +12,6 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "engines/engine.h"
-#include "engines/programs.h"
 #include "engines/toml_file.h"
 #include "host/host_file.h"
 #include "kernel/directory_entries.h"
@@ -151,7 +149,7 @@ private:
     {
         if (newest_ >= first_that_merges)
             return true;
-        const auto installed = version_of_containerd(sysroot_);
+        const auto installed = version_of(sysroot_, "containerd");
         return installed && installed->major() > 1;
     }
 
@@ -160,11 +158,6 @@ private:
     std::int64_t newest_ = 1; ///< version of the files so far
     ContainerdConfig config_;
 };
-
-/** Of the plugin for CRI, whose name is another one since 2.0. */
-constexpr CdiSwitch containerd_cdi{
-    "enable_cdi=true", "enable_cdi=false",
-    "have enable_cdi = true in /etc/containerd/config.toml, below the CRI plugin"};
 
 /** What the device plugins put in front of the names of their annotations; ours in front of theirs. */
 constexpr std::array plugin_keys = {"cdi.k8s.io/x", "nvidia.cdi.k8s.io/x"};
@@ -270,81 +263,47 @@ HookDirectory read_base_spec(const Sysroot &sysroot, const std::string &path)
     return directory;
 }
 
-class Containerd final : public EngineKind {
-public:
-    Containerd() : EngineKind("containerd", "containerd", Way::Cdi) {}
+/** @return nothing if its containers are none of ours */
+std::optional<Engine> read_runtime(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot,
+                                   const ContainerdConfig &config, const ContainerdRuntime &runtime)
+{
+    if (runtime.base_spec.empty())
+        return std::nullopt;
+    Engine engine = kind.new_engine(sysroot);
+    engine.title = "containerd, " + title_of(runtime);
+    engine.runtime = runtime.name;
+    engine.directory_paths = {runtime.base_spec};
+    engine.directories_from = "base_runtime_spec in " + quote(config.plugin_file);
+    engine.directories_file = config.plugin_file;
+    engine.directories.push_back(read_base_spec(*sysroot, runtime.base_spec));
+    const ContainerdRuntime other = config.default_runtime();
+    for (const FileInForce &each : files_in_force(engine.directories))
+        if (each.file->ours != nullptr && each.file->ours->gives_gpus)
+            add(engine.findings, check_annotations(runtime, *each.file));
+    add(engine.findings, check_cgroups(runtime, other));
+    add(engine.findings, check_default(runtime, other));
+    return calls_hooks(engine) ? std::optional(std::move(engine)) : std::nullopt;
+}
 
-    [[nodiscard]] std::vector<std::string> configuration(const Sysroot & /*sysroot*/) const override
-    {
-        return {containerd_main_file};
-    }
-
-    [[nodiscard]] const CdiSwitch *cdi() const override { return &containerd_cdi; }
-
-    [[nodiscard]] std::string pod_key() const override { return "io.kubernetes.cri.sandbox-namespace"; }
-
-    [[nodiscard]] bool has_base_specs() const override { return true; }
-
-    /** Its runtimes whose base spec calls hooks of this collection. */
-    [[nodiscard]] std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const override
-    {
-        std::vector<Engine> engines;
-        if (!is_installed(*sysroot))
-            return engines;
-        try {
-            const ContainerdConfig config = read_containerd(*sysroot);
-            for (const ContainerdRuntime &runtime : config.runtimes())
-                if (auto engine = read_runtime(sysroot, config, runtime))
-                    engines.push_back(std::move(*engine));
-        } catch (const Error &error) {
-            engines.push_back(new_engine(sysroot));
-            engines.back().directories_from = "its configuration cannot be read";
-            engines.back().is_stopped = true;
-            engines.back().findings.push_back({Severity::Error, error.what(), "fix the file"});
-        }
+/** Its runtimes whose base spec calls hooks of this collection. */
+std::vector<Engine> find_containerd(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot)
+{
+    std::vector<Engine> engines;
+    if (!kind.is_installed(*sysroot))
         return engines;
+    try {
+        const ContainerdConfig config = read_containerd(*sysroot);
+        for (const ContainerdRuntime &runtime : config.runtimes())
+            if (auto engine = read_runtime(kind, sysroot, config, runtime))
+                engines.push_back(std::move(*engine));
+    } catch (const Error &error) {
+        engines.push_back(kind.new_engine(sysroot));
+        engines.back().directories_from = "its configuration cannot be read";
+        engines.back().is_stopped = true;
+        engines.back().findings.push_back({Severity::Error, error.what(), "fix the file"});
     }
-
-    [[nodiscard]] std::string how_to_ask(const std::string &device) const override
-    {
-        return "whoever may name a device asks by " + device +
-               ", with CRI as the value of an annotation cdi.k8s.io/NAME";
-    }
-
-    [[nodiscard]] std::vector<std::string> left_to_do(const std::string & /*directory*/) const override
-    {
-        return {
-            "containerd reads /etc/cdi for containers of CRI; before 2.0 only with enable_cdi = true below "
-            "[plugins.\"io.containerd.grpc.v1.cri\"] of its config.toml"};
-    }
-
-private:
-    /** @return nothing if its containers are none of ours */
-    [[nodiscard]] std::optional<Engine> read_runtime(const std::shared_ptr<const Sysroot> &sysroot,
-                                                     const ContainerdConfig &config,
-                                                     const ContainerdRuntime &runtime) const
-    {
-        if (runtime.base_spec.empty())
-            return std::nullopt;
-        Engine engine = new_engine(sysroot);
-        engine.title = "containerd, " + title_of(runtime);
-        engine.runtime = runtime.name;
-        engine.directory_paths = {runtime.base_spec};
-        engine.directories_from = "base_runtime_spec in " + quote(config.plugin_file);
-        engine.directories_file = config.plugin_file;
-        engine.directories.push_back(read_base_spec(*sysroot, runtime.base_spec));
-        const auto files = files_in_force(engine.directories);
-        const ContainerdRuntime other = config.default_runtime();
-        for (const FileInForce &each : files)
-            if (each.file->ours != nullptr && each.file->ours->gives_gpus)
-                add(engine.findings, check_annotations(runtime, *each.file));
-        add(engine.findings, check_cgroups(runtime, other));
-        add(engine.findings, check_default(runtime, other));
-        const bool is_ours = std::any_of(files.begin(), files.end(),
-                                         [](const FileInForce &each) { return each.file->ours != nullptr; });
-        return is_ours ? std::optional(std::move(engine)) : std::nullopt;
-    }
-};
+    return engines;
+}
 
 } // namespace
 
@@ -385,26 +344,6 @@ ContainerdConfig read_containerd(const Sysroot &sysroot, const std::optional<std
     return Reader(sysroot).read(main_text);
 }
 
-std::optional<DottedVersion> version_of_containerd(const Sysroot &sysroot)
-{
-    constexpr std::chrono::seconds limit{10};
-    constexpr size_t place = 2; // "containerd github.com/containerd/containerd v1.7.24 88bf19b"
-    const auto path = is_this_host(sysroot) ? find_program(sysroot, "containerd") : std::nullopt;
-    try {
-        const auto program = path ? open_program(*path) : std::nullopt;
-        if (!program)
-            return std::nullopt;
-        const auto words =
-            split_list(last_line(run_program(*program, {"containerd", "--version"}, limit).out), ' ');
-        if (words.size() <= place)
-            return std::nullopt;
-        const std::string &word = words[place];
-        return DottedVersion::parse_start(word.starts_with('v') ? word.substr(1) : word);
-    } catch (const Error &) {
-        return std::nullopt; // whoever has to know says so
-    }
-}
-
 bool lets_through(const std::vector<std::string> &patterns, const std::string &key)
 {
     return std::any_of(patterns.begin(), patterns.end(), [&](const std::string &pattern) {
@@ -412,9 +351,25 @@ bool lets_through(const std::vector<std::string> &patterns, const std::string &k
     });
 }
 
+/** Of its plugin for CRI, whose name is another one since 2.0. */
 const EngineKind &containerd_kind()
 {
-    static const Containerd kind;
+    static const EngineKind kind{
+        .name = "containerd",
+        .program = "containerd",
+        .way = EngineKind::Way::Cdi,
+        .install_options = {"--runtime", "--base-spec"},
+        .configuration_files = {containerd_main_file},
+        .cdi = CdiSwitch{"enable_cdi=true", "enable_cdi=false",
+                         "have enable_cdi = true in /etc/containerd/config.toml, below the CRI plugin"},
+        .pod_key = "io.kubernetes.cri.sandbox-namespace",
+        .how_to_ask = "whoever may name a device asks by DEVICE, with CRI as the value of an annotation "
+                      "cdi.k8s.io/NAME",
+        .left_to_do =
+            {"containerd reads /etc/cdi for containers of CRI; before 2.0 only with enable_cdi = true "
+             "below [plugins.\"io.containerd.grpc.v1.cri\"] of its config.toml"},
+        .find = find_containerd,
+    };
     return kind;
 }
 

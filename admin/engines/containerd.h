@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/dotted_version.h"
 #include "host/sysroot.h"
 
 namespace ogh::admin {
@@ -52,9 +51,6 @@ const char *containerd_plugin(std::int64_t version);
  */
 ContainerdConfig read_containerd(const Sysroot &sysroot,
                                  const std::optional<std::string> &main_text = std::nullopt);
-
-/** Which one is installed, as it says itself. @return nothing if it is not known, as on another host (--sysroot) */
-std::optional<DottedVersion> version_of_containerd(const Sysroot &sysroot);
 
 /** Whether a pattern of Go's path.Match is that of the key: '*' matches no '/'. */
 bool lets_through(const std::vector<std::string> &patterns, const std::string &key);

@@ -81,11 +81,6 @@ bool is_ours(const ResolvedPath &place)
     return length == static_cast<ssize_t>(begin.size()) && is_gpu_flag_script(begin);
 }
 
-/** dockerd(8): "features" of daemon.json. */
-constexpr CdiSwitch docker_cdi{
-    R"("cdi":true)", R"("cdi":false)",
-    R"(have {"features": {"cdi": true}} in /etc/docker/daemon.json, and restart docker)"};
-
 /** What the script calls, as if it were a directory of files of hooks. */
 HookDirectory directory_of_calls(const std::vector<HookCall> &calls)
 {
@@ -114,57 +109,31 @@ Findings check_others(const Sysroot &sysroot, bool has_script)
     return findings;
 }
 
-class Docker final : public EngineKind {
-public:
-    Docker() : EngineKind("docker", "dockerd", Way::Cdi) {}
+/** That which its flag --gpus calls, if it does. */
+std::vector<Engine> find_docker(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot)
+{
+    const auto script = read_gpu_flag_script(*sysroot);
+    if (!script)
+        return {};
+    Engine engine = kind.new_engine(sysroot);
+    engine.title = "docker --gpus";
+    engine.directories_from = "with --gpus it calls " + quote(gpu_flag_path);
+    if (const auto calls = parse_gpu_flag_script(*script))
+        engine.directories.push_back(directory_of_calls(*calls));
+    else
+        engine.findings.push_back(
+            {Severity::Error, quote(gpu_flag_path) + " was changed: what it calls is not known",
+             "remove it, then: oci-gpu-hooks install --engine docker --gpus nvidia-devices"});
+    return {std::move(engine)};
+}
 
-    [[nodiscard]] std::vector<std::string> configuration(const Sysroot & /*sysroot*/) const override
-    {
-        return {"/etc/docker/daemon.json"};
-    }
-
-    [[nodiscard]] const CdiSwitch *cdi() const override { return &docker_cdi; }
-
-    [[nodiscard]] bool has_gpu_flag() const override { return true; }
-
-    /** That which its flag --gpus calls, if it does. */
-    [[nodiscard]] std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const override
-    {
-        const auto script = read_gpu_flag_script(*sysroot);
-        if (!script)
-            return {};
-        Engine engine = new_engine(sysroot);
-        engine.title = "docker --gpus";
-        engine.directories_from = "with --gpus it calls " + quote(gpu_flag_path);
-        if (const auto calls = parse_gpu_flag_script(*script))
-            engine.directories.push_back(directory_of_calls(*calls));
-        else
-            engine.findings.push_back(
-                {Severity::Error, quote(gpu_flag_path) + " was changed: what it calls is not known",
-                 "remove it, then: oci-gpu-hooks install --engine docker --gpus nvidia-devices"});
-        return {std::move(engine)};
-    }
-
-    [[nodiscard]] std::vector<Section> notes(const Sysroot &sysroot, bool is_found) const override
-    {
-        Findings findings = check_others(sysroot, is_found);
-        if (findings.empty() || !is_installed(sysroot))
-            return {};
-        return {{"docker --gpus", std::move(findings)}};
-    }
-
-    [[nodiscard]] std::string how_to_ask(const std::string &device) const override
-    {
-        return "whoever may use Docker asks by: docker run --device " + device + " IMAGE";
-    }
-
-    [[nodiscard]] std::vector<std::string> left_to_do(const std::string & /*directory*/) const override
-    {
-        return {"dockerd reads /etc/cdi where its daemon.json has \"features\": {\"cdi\": true}, or by "
-                "default if "
-                "it is new enough; 'docker info' lists its CDI directories"};
-    }
-};
+std::vector<Section> notes_of_docker(const EngineKind &kind, const Sysroot &sysroot, bool is_found)
+{
+    Findings findings = check_others(sysroot, is_found);
+    if (findings.empty() || !kind.is_installed(sysroot))
+        return {};
+    return {{"docker --gpus", std::move(findings)}};
+}
 
 } // namespace
 
@@ -230,9 +199,25 @@ std::optional<std::string> find_vendors_gpu_flag(const Sysroot &sysroot)
     return std::nullopt;
 }
 
+/** dockerd(8); "features" of daemon.json. */
 const EngineKind &docker_kind()
 {
-    static const Docker kind;
+    static const EngineKind kind{
+        .name = "docker",
+        .program = "dockerd",
+        .way = EngineKind::Way::Cdi,
+        .install_options = {"--gpus"},
+        .configuration_files = {"/etc/docker/daemon.json"},
+        .cdi =
+            CdiSwitch{R"("cdi":true)", R"("cdi":false)",
+                      R"(have {"features": {"cdi": true}} in /etc/docker/daemon.json, and restart docker)"},
+        .how_to_ask = "whoever may use Docker asks by: docker run --device DEVICE IMAGE",
+        .left_to_do =
+            {"dockerd reads /etc/cdi where its daemon.json has \"features\": {\"cdi\": true}, or by "
+             "default if it is new enough; 'docker info' lists its CDI directories"},
+        .find = find_docker,
+        .notes = notes_of_docker,
+    };
     return kind;
 }
 

@@ -6,16 +6,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "admin_config.h"
+#include "base/dotted_version.h"
 #include "host/sysroot.h"
 #include "registration/hook_file.h"
 #include "report/report.h"
 
 namespace ogh::admin {
 
-class EngineKind;
+struct EngineKind;
 
 /** A container engine of this host, and which of our files it uses. */
 struct Engine {
@@ -36,16 +38,14 @@ struct Engine {
     bool is_stopped = false;                  ///< by its configuration: it starts no container at all
 };
 
-/** The option by which an engine is told of directories, and the files that have it. podman and CRI-O have one of that name. */
+/** The option by which an engine is told of directories: podman and CRI-O have one of that name, `hooks_dir`. */
 struct HooksDirOption {
-    std::string table; ///< in which hooks_dir stands: "engine"
-    std::vector<std::string>
-        files;            ///< in the order in which the engine reads them: the last that has it wins
-    std::string drop_ins; ///< the directory of further files, by name, read after these
-    std::string suffix;   ///< that their names have; "" where every file of that directory counts
-    std::string runtime;  ///< the option that says which runtime is called, with its table: "engine.runtime"
-    std::vector<const char *>
-        usual_runtimes; ///< of which the first that is there is called without that option
+    std::string table; ///< in which it stands: "engine"
+    std::string
+        drop_ins; ///< the directory of further files, by name, read after EngineKind::configuration_files
+    std::string suffix;  ///< that their names have; "" where every file of that directory counts
+    std::string runtime; ///< the option that says which runtime is called, with its table: "engine.runtime"
+    std::vector<const char *> usual_runtimes{}; ///< the first that is there is called without that option
 };
 
 /** A list of annotations that containers begin with, and the file that has it. */
@@ -69,12 +69,11 @@ struct CdiSwitch {
 };
 
 /**
- * All that is known of engines of one kind, whether one is on this host or not. What goes for one of them alone is said
- * here, and whoever needs it asks. A further kind is a class in a source beside this one, with its function `NAME_kind()`,
- * and its name in the list `engines` of meson.build.
+ * All that is known of engines of one kind, whether one is on this host or not: a row, which `install`, `doctor` and
+ * `uninstall` go by. A further kind is a row in a source beside this one, with what looks at a host for it and its function
+ * `NAME_kind()`, and its name in the list `engines` of meson.build.
  */
-class EngineKind {
-public:
+struct EngineKind {
     /** How it is told of a hook. */
     enum class Way : std::uint8_t {
         HooksD,       ///< by a file in the directories that its option hooks_dir names
@@ -82,88 +81,62 @@ public:
         Cdi           ///< by the devices of CDI specifications
     };
 
-    EngineKind(std::string name, std::string program, Way way)
-        : name_(std::move(name)), program_(std::move(program)), way_(way)
-    {
-    }
-    EngineKind(const EngineKind &) = delete;
-    EngineKind &operator=(const EngineKind &) = delete;
-    virtual ~EngineKind() = default;
-
-    [[nodiscard]] const std::string &name() const { return name_; }
-    [[nodiscard]] Way way() const { return way_; }
-
-    /** Whether its program is where root would find it. */
-    [[nodiscard]] virtual bool is_installed(const Sysroot &sysroot) const;
-
+    std::string name;
+    std::string program;
+    Way way = Way::Cdi;
     /** Where it may have its own programs, runc among them, beside those that root would find. */
-    [[nodiscard]] virtual std::vector<const char *> program_directories() const { return {}; }
-
-    /** Those of this host that read files of hooks, each with what it reads. */
-    [[nodiscard]] virtual std::vector<Engine> find(const std::shared_ptr<const Sysroot> & /*sysroot*/) const
-    {
-        return {};
-    }
-
-    /** @return nullptr if it has none */
-    [[nodiscard]] virtual const HooksDirOption *hooks_dir() const { return nullptr; }
-
-    /** The directory with nothing else in it that is meant where none is named. */
-    [[nodiscard]] virtual std::string own_directory() const { return ""; }
-
+    std::vector<const char *> program_directories{};
+    /** Options of `install` that not every kind takes. */
+    std::vector<std::string_view> install_options{};
+    /** With --directory: the one with nothing else in it that is meant where none is named. */
+    std::string own_directory{};
+    /** The files of its configuration, in the order in which it reads them: the last that says something wins. */
+    std::vector<std::string> configuration_files{};
+    std::optional<HooksDirOption> hooks_dir{};
+    /** Of an engine that only CDI has call hooks. */
+    std::optional<CdiSwitch> cdi{};
     /**
      * The annotation with which it says of which namespace a pod is, where its containers may be those of pods: in these
      * an annotation counts with a limit alone. "" if it has none.
      */
-    [[nodiscard]] virtual std::string pod_key() const { return ""; }
+    std::string pod_key{};
+    /** How somebody asks for the DEVICE of a CDI specification. */
+    std::string how_to_ask{};
+    /** What people have to do once files are written in a DIRECTORY. */
+    std::vector<std::string> left_to_do{};
 
-    /** Whether it has runtimes whose containers start from a spec that a file says. */
-    [[nodiscard]] virtual bool has_base_specs() const { return false; }
+    /** Those of this host that read files of hooks, each with what it reads. */
+    std::vector<Engine> (*find)(const EngineKind &kind,
+                                const std::shared_ptr<const Sysroot> &sysroot) = nullptr;
+    /** What the doctor says beside its engines; nullptr: nothing. @param is_found whether find() has any */
+    std::vector<Section> (*notes)(const EngineKind &kind, const Sysroot &sysroot, bool is_found) = nullptr;
+    /** Of versions that have an image's annotations count; nullptr if there is none. @throws Error (BrokenHost) */
+    ImageAnnotations (*image_annotations)(const EngineKind &kind, const Sysroot &sysroot) = nullptr;
 
-    /** @return nothing if no version of it has an image's annotations count. @throws Error (BrokenHost) */
-    [[nodiscard]] virtual std::optional<ImageAnnotations> image_annotations(const Sysroot & /*sysroot*/) const
-    {
-        return std::nullopt;
-    }
+    /** Whether its program is where root would find it, or where it may have its own. */
+    [[nodiscard]] bool is_installed(const Sysroot &sysroot) const;
+
+    /** Whether `install` takes this option for it. */
+    [[nodiscard]] bool takes(std::string_view option) const;
+
+    /** The files of its configuration and the drop-ins. @throws Error (BrokenHost) if these cannot be read, or are too many */
+    [[nodiscard]] std::vector<std::string> configuration(const Sysroot &sysroot) const;
 
     /** The name of the runtime that it calls, "crun"; "" if that is not known. @throws Error (BrokenHost) */
-    [[nodiscard]] virtual std::string runtime(const Sysroot & /*sysroot*/) const { return ""; }
-
-    /** The files of its configuration, in the order in which it reads them. @throws Error (BrokenHost) */
-    [[nodiscard]] virtual std::vector<std::string> configuration(const Sysroot & /*sysroot*/) const
-    {
-        return {};
-    }
-
-    /** @return nullptr if it is no engine that only CDI has call hooks */
-    [[nodiscard]] virtual const CdiSwitch *cdi() const { return nullptr; }
-
-    /** Whether its flag --gpus calls a program that the hooks may stand in for. */
-    [[nodiscard]] virtual bool has_gpu_flag() const { return false; }
-
-    /** What the doctor says beside its engines. @param is_found whether find() has any */
-    [[nodiscard]] virtual std::vector<Section> notes(const Sysroot & /*sysroot*/, bool /*is_found*/) const
-    {
-        return {};
-    }
-
-    /** How somebody asks for the devices of a CDI specification. */
-    [[nodiscard]] virtual std::string how_to_ask(const std::string & /*device*/) const { return ""; }
-
-    /** What people have to do once the files are written. @param directory that of the files */
-    [[nodiscard]] virtual std::vector<std::string> left_to_do(const std::string & /*directory*/) const
-    {
-        return {};
-    }
+    [[nodiscard]] std::string runtime(const Sysroot &sysroot) const;
 
     /** One that reads this host's own files, and no directory so far. */
     [[nodiscard]] Engine new_engine(const std::shared_ptr<const Sysroot> &sysroot) const;
-
-private:
-    std::string name_;
-    std::string program_;
-    Way way_;
 };
+
+/** A text of a row with a value in the place of a word. */
+std::string filled(std::string text, std::string_view word, const std::string &value);
+
+/**
+ * Which version of an engine is installed, as its program says itself, behind --version.
+ * @return nothing if it is not known, as on another host (--sysroot), where it is not run
+ */
+std::optional<DottedVersion> version_of(const Sysroot &sysroot, const std::string &program);
 
 // One function for each name in the list of meson.build.
 OGH_ENGINE_DECLARATIONS
@@ -174,8 +147,8 @@ std::span<const EngineKind *const> engine_kinds();
 /** @return nullptr if there is none of that name */
 const EngineKind *find_engine_kind(std::string_view name);
 
-/** The names of those kinds that are told of hooks in one of these ways; of all without any. */
-std::vector<std::string> engine_names(const std::vector<EngineKind::Way> &ways = {});
+/** The names of all kinds. */
+std::vector<std::string> engine_names();
 
 /** The engines of this host that read files of hooks, each with what it reads. */
 std::vector<Engine> find_engines(const std::shared_ptr<const Sysroot> &sysroot);
@@ -191,6 +164,9 @@ inline bool has_own_root(const Engine &engine)
 {
     return engine.sysroot != engine.host;
 }
+
+/** Whether it calls a hook of this collection. */
+bool calls_hooks(const Engine &engine);
 
 /** Reads the directories that directory_paths names. */
 void read_directories(Engine &engine);

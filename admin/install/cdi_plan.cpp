@@ -104,10 +104,10 @@ InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
         const auto options = given ? *given : options_in_force(installed, *hook);
         plan.files.push_back(planned_file(request, path_of(*hook), cdi_of(*host.sysroot, *hook, options),
                                           std::string(hook->name), options));
-        plan.said.push_back(request.kind->how_to_ask("io.oci-gpu-hooks/" + std::string(hook->name) + "=all"));
+        plan.said.push_back(filled(request.kind->how_to_ask, "DEVICE",
+                                   "io.oci-gpu-hooks/" + std::string(hook->name) + "=all"));
     }
-    for (std::string &line : request.kind->left_to_do(cdi_directory))
-        plan.said.push_back(std::move(line));
+    plan.said.insert(plan.said.end(), request.kind->left_to_do.begin(), request.kind->left_to_do.end());
     return plan;
 }
 

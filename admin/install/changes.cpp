@@ -53,7 +53,7 @@ PlannedFile planned_file(const InstallRequest &request, const std::string &path,
                          const std::string &hook, const std::vector<std::string> &options)
 {
     const std::string hash = sha256_of(text);
-    return {{path, hash, {request.kind->name()}, hook, options}, std::move(text)};
+    return {{path, hash, {request.kind->name}, hook, options}, std::move(text)};
 }
 
 std::vector<const OurHook *> wanted_hooks(const Sysroot &sysroot, const InstallRequest &request)

@@ -18,7 +18,7 @@ struct InstallRequest {
     const EngineKind *kind = nullptr;
     std::vector<const OurHook *> hooks;   ///< those that are named; empty: all
     std::vector<std::string> options;     ///< of each of them; empty: those that they have already
-    std::optional<std::string> directory; ///< in place of EngineKind::own_directory()
+    std::optional<std::string> directory; ///< in place of EngineKind::own_directory
     bool defaults_alone = false;          ///< the default annotations, and no hook
     bool gpu_flag = false;                ///< what the engine's flag --gpus calls, and no device
     std::optional<std::string> runtime;   ///< of containerd, that pods name

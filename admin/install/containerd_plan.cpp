@@ -192,7 +192,7 @@ class RuntimePlanner final {
 public:
     RuntimePlanner(const InstallHost &host, const InstallRequest &request)
         : host_(host), request_(request), name_(checked_name(request.runtime.value_or("gpu"))),
-          version_(version_of_containerd(*host.sysroot)),
+          version_(version_of(*host.sysroot, request.kind->program)),
           config_(read_containerd(*host.sysroot, text_of_others()))
     {
     }

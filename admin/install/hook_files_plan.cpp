@@ -148,17 +148,17 @@ const HookFile *find_by_name(const HookDirectory &directory, std::string_view na
 /** @return nothing where no image can ask. @throws Error (BrokenHost) where the defaults would not be in effect */
 std::optional<PlannedFile> plan_defaults(const InstallHost &host, const InstallRequest &request)
 {
-    const auto annotations = request.kind->image_annotations(*host.sysroot);
-    if (!annotations)
+    if (request.kind->image_annotations == nullptr)
         return std::nullopt;
+    const ImageAnnotations annotations = request.kind->image_annotations(*request.kind, *host.sysroot);
     DefaultAnnotations others;
-    for (const DefaultAnnotations &each : annotations->lists)
+    for (const DefaultAnnotations &each : annotations.lists)
         if (each.file != default_annotations_file)
             others = each;
     const auto keys = keys_without_default(others.entries);
     const bool is_there = host.manifest.find(default_annotations_file) != nullptr;
     // One that is there stays right, whichever version it is: it holds the lists of earlier files.
-    if (!is_there && (keys.empty() || !annotations->are_taken.value_or(true)))
+    if (!is_there && (keys.empty() || !annotations.are_taken.value_or(true)))
         return std::nullopt;
     if (others.file > default_annotations_file && !keys.empty())
         throw Error(
@@ -253,7 +253,7 @@ private:
 
     void plan_drop_in()
     {
-        const HooksDirOption &option = *engine_.kind->hooks_dir();
+        const HooksDirOption &option = *engine_.kind->hooks_dir;
         const std::string path = path_in(option.drop_ins, drop_in_name);
         if (engine_.directories_file.starts_with(option.drop_ins + "/") && engine_.directories_file > path)
             throw Error(ErrorKind::BrokenHost, quote(engine_.directories_file) +
@@ -321,7 +321,7 @@ void refuse_errors(const Engine &engine, const HookFile &file)
 InstallPlan plan_one_directory(const InstallHost &host, const InstallRequest &request)
 {
     const std::string path =
-        absolute_directory(request.directory.value_or(request.kind->own_directory()), "--directory");
+        absolute_directory(request.directory.value_or(request.kind->own_directory), "--directory");
     const Engine engine = request.kind->new_engine(host.sysroot);
     InstallPlan plan;
     for (const OurHook *const hook : wanted_hooks(*host.sysroot, request)) {
@@ -334,8 +334,8 @@ InstallPlan plan_one_directory(const InstallHost &host, const InstallRequest &re
     if (lacks_libraries(plan, directory))
         plan.said.emplace_back("ldcache-update is not called: images without /usr/local/nvidia in their "
                                "LD_LIBRARY_PATH do not find the driver's libraries");
-    for (std::string &line : request.kind->left_to_do(path))
-        plan.said.push_back(std::move(line));
+    for (const std::string &line : request.kind->left_to_do)
+        plan.said.push_back(filled(line, "DIRECTORY", printable(path)));
     return plan;
 }
 

@@ -54,7 +54,7 @@ public:
     explicit Registrations(const std::shared_ptr<const Sysroot> &sysroot) : list_(Manifest::read(*sysroot))
     {
         for (const Engine &engine : find_engines(sysroot))
-            if (!has_own_root(engine) && engine.kind->way() != EngineKind::Way::Cdi)
+            if (!has_own_root(engine) && engine.kind->way != EngineKind::Way::Cdi)
                 for (const HookDirectory &directory : engine.directories)
                     add(directory, engine.name);
         for (const std::string_view path : {default_hooks_directory, own_hooks_directory})
