@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
-#include <set>
-
-#include <nlohmann/json.hpp>
 
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
 #include "engines/engine.h"
-#include "engines/installed_hooks.h"
 #include "install/kept_files.h"
 #include "install/root_files.h"
 
 namespace ogh::admin {
 
 namespace {
-
-using nlohmann::json;
 
 /** What becomes of what was installed. */
 struct Removal {
@@ -71,47 +65,6 @@ Removal plan_removal(const Manifest &manifest, const std::optional<std::string> 
     return removal;
 }
 
-/** A name, or what stands for one that is not known. */
-std::string known_text(const json &lease, const char *name)
-{
-    const auto found = lease.find(name);
-    return found != lease.end() && found->is_string() ? quote(found->get<std::string>())
-                                                      : "that is not known";
-}
-
-/** @param text "leases" of --list --format json, see oci-gpu-hooks-leases(7) */
-void add_leases(const std::string &text, const std::string &hook, std::set<std::string> &lines)
-{
-    const json listing = json::parse(text, nullptr, false);
-    if (!listing.is_object() || !listing.contains("leases"))
-        throw Error(ErrorKind::BrokenHost, "its list is no JSON with leases");
-    for (const json &lease : listing.at("leases"))
-        if (lease.is_object())
-            lines.insert("container " + known_text(lease, "container") + " has GPU " +
-                         known_text(lease, "gpus") + " by " + hook + ", until it ends");
-}
-
-/** "container '3f2a…' has GPU 0 by nvidia-devices", for each container that has leases; by each installed hook. */
-std::set<std::string> containers_with_gpus(const std::shared_ptr<const Sysroot> &sysroot,
-                                           const std::vector<Engine> &engines)
-{
-    std::set<std::string> lines;
-    for (const InstalledHook &hook : installed_hooks(*sysroot, engines)) {
-        if (!hook.hook->gives_gpus)
-            continue;
-        try {
-            // Without a GPU there is no list.
-            if (const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", "json"});
-                output.exit_status == 0)
-                add_leases(output.out, std::string(hook.hook->name), lines);
-        } catch (const Error &error) {
-            lines.insert("who has GPUs by " + std::string(hook.hook->name) +
-                         " is not known: " + error.what());
-        }
-    }
-    return lines;
-}
-
 /** What the engines do afterwards: hooks may still be called, by the files that came with them. */
 void say_what_is_called(const std::vector<Engine> &engines)
 {
@@ -146,11 +99,10 @@ int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optiona
         root.keep();
         kept.remove_empty_directories(root);
     }
-    const std::vector<Engine> engines = find_engines(sysroot);
     if (!dry_run)
-        say_what_is_called(engines);
-    for (const std::string &line : containers_with_gpus(sysroot, engines))
-        print(line + "\n");
+        say_what_is_called(find_engines(sysroot));
+    if (!removal.gone.empty())
+        print("containers that run keep what they have; 'oci-gpu-hooks list' shows who has which GPU\n");
     if (removal.gone.empty() && removal.kept.empty() && removal.needed.empty() && kept.paths.empty())
         print("nothing to do: no file was written for this\n");
     refuse(removal.kept);

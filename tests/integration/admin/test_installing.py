@@ -10,12 +10,10 @@ import subprocess
 import tomllib
 
 import pytest
-from hosts import nvidia
 
 from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED, InstalledHost, later, when_of
 from harness.box import PREFIX
 from harness.host import LIMIT_S
-from harness.leases import state_text
 from harness.stopped import find, wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
@@ -121,43 +119,12 @@ def test_uninstall_takes_away_what_was_written(command, host, only, engine):
     done = command.run("uninstall", "--engine", engine)
     assert (done.returncode, done.stderr) == (0, "")
     gone = re.findall("^removed '(.*)'$", done.stdout, re.MULTILINE)
+    assert "'oci-gpu-hooks list' shows who has which GPU" in done.stdout
     left = {name: text for name, text in files(host).items() if name not in (DEFAULTS, MANIFEST)}
     assert gone and left == before and (DEFAULTS in files(host)) == (engine == "podman")
     assert engine not in DROP_INS or gone[-1] == f"/{DROP_INS[engine][0]}", "the directory is read until it is empty"
     no_errors(command)
     assert ("nothing to do" in command.run("uninstall").stdout) == (engine != "podman")
-
-
-def test_uninstall_says_who_has_gpus(command, host, tmp_path):
-    """By the leases of this host: this process has one, and one that has ended has none."""
-    gpus = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
-    subprocess.run(["cp", "-a", f"{gpus}/.", host.path], check=True)
-    space = {"boot": text_of("/proc/sys/kernel/random/boot_id"), "pid_namespace": os.stat("/proc/self/ns/pid").st_ino,
-             "start_time": start_of(1)}
-
-    def allocation(start, name, key):
-        init = {"pid": os.getpid(), "start_time": start}
-        return {"holder": {"init": init, "own_pid_namespace": True, "cgroup": {"path": "/", "inode": 1},
-                           "container": name, "program": "/bin/sh"},
-                "devices": [{"key": key, "mode": "shared"}], "taken_ns": 1, "since": 1700000000}
-    directory = host.path / "run/oci-gpu-hooks/leases"
-    directory.mkdir(parents=True)
-    (directory / "state").write_text(state_text(
-        space=space, allocations=[allocation(start_of(os.getpid()), "3f2a9c0d", "nvidia:0000:3b:00.0"),
-                                  allocation(start_of(os.getpid()) + 1, "ended", "nvidia:0000:d8:00.0")]),
-        encoding="ascii")
-    said = command.run("uninstall")
-    assert "container '3f2a9c0d' has GPU '1' by nvidia-devices, until it ends\n" in said.stdout, said
-    assert "ended" not in said.stdout
-
-
-def text_of(path):
-    with open(path, encoding="ascii") as file:
-        return file.read().strip()
-
-
-def start_of(pid):
-    return int(text_of(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[19])
 
 
 def test_what_is_shipped_is_enough_without_options(command, host):
