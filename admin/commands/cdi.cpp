@@ -31,7 +31,7 @@ int cdi(int argc, const char *const *argv)
     const std::vector<InstalledHook> installed = hooks_of_host(sysroot);
     for (const OurHook *const hook : wanted_hooks(*sysroot, request))
         if (has_cdi(*hook))
-            print(cdi_of(*sysroot, *hook, options_in_force(installed, *hook), kind));
+            print(cdi_of(*sysroot, *hook, options_in_effect(installed, *hook), kind));
     return EXIT_SUCCESS;
 }
 

@@ -149,9 +149,9 @@ int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
         changes = changes_for(plan.files, host.manifest, root);
         carry_out(changes, host.manifest, root, [&] {
             if (request.kind->hooks_dir)
-                check_in_force(changes, find_one(*request.kind, host.sysroot));
+                check_in_effect(changes, find_one(*request.kind, host.sysroot));
             if (request.kind->takes("--runtime"))
-                check_runtime_in_force(*host.sysroot, changes);
+                check_runtime_in_effect(*host.sysroot, changes);
         });
     }
     show(changes, dry_run);

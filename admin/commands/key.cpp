@@ -140,7 +140,7 @@ std::vector<KeyPlace> key_places(const std::shared_ptr<const Sysroot> &sysroot)
 {
     std::vector<KeyPlace> places;
     for (const Engine &engine : find_engines(sysroot))
-        for (const FileInForce &each : files_in_force(engine.directories))
+        for (const FileInEffect &each : files_in_effect(engine.directories))
             add_place(places, *each.file);
     for (const InstalledFile &file : Manifest::read(*sysroot).files)
         if (const OurHook *const hook = find_hook(file.hook))

@@ -69,7 +69,7 @@ Removal plan_removal(const Manifest &manifest, const std::optional<std::string> 
 void say_what_is_called(const std::vector<Engine> &engines)
 {
     for (const Engine &engine : engines)
-        for (const FileInForce &each : files_in_force(engine.directories))
+        for (const FileInEffect &each : files_in_effect(engine.directories))
             if (each.file->ours != nullptr)
                 print(engine.title + " calls " + std::string(each.file->ours->name) + " by " +
                       quote(each.file->path) + "\n");

@@ -80,7 +80,7 @@ Findings check_owners(const Engine &engine)
     for (const HookDirectory &directory : engine.directories)
         if (directory.exists && !is_right(directory.path))
             open_to_others.insert(directory.path);
-    for (const FileInForce &each : files_in_force(engine.directories))
+    for (const FileInEffect &each : files_in_effect(engine.directories))
         if (each.file->problem.empty() && !open_to_others.contains(directory_of(each.file->path)))
             is_right(each.file->path);
     if (!engine.directories_file.empty())
@@ -115,9 +115,9 @@ Findings check_directories(const Engine &engine)
 /** What is in effect in the place of a file that is left out. */
 std::string in_its_place(const Engine &engine, const HookFile &file)
 {
-    const auto files = files_in_force(engine.directories);
+    const auto files = files_in_effect(engine.directories);
     const auto other = std::find_if(files.begin(), files.end(),
-                                    [&](const FileInForce &each) { return each.file->name == file.name; });
+                                    [&](const FileInEffect &each) { return each.file->name == file.name; });
     return other == files.end() ? "" : ", and " + quote(other->file->path) + " is in effect in its place";
 }
 
@@ -155,15 +155,15 @@ Finding unreadable(const Engine &engine, const HookFile &file)
 }
 
 /** A host's own copy is there for its policy. */
-Finding replaced(const HookFile &other, const HookFile &in_force)
+Finding replaced(const HookFile &other, const HookFile &in_effect)
 {
     const bool is_own = other.path.starts_with(std::string(own_hooks_directory) + "/");
     return {is_own ? Severity::Error : Severity::Note,
-            quote(other.path) + " is not in effect: " + quote(in_force.path) + " takes its place",
+            quote(other.path) + " is not in effect: " + quote(in_effect.path) + " takes its place",
             is_own ? "name the directory of the host's own copies last" : ""};
 }
 
-/** `install` writes a file that waits for its keys, so these are no part of what it checks. */
+/** A file without its keys is not as it should be, whatever else is said of it. */
 Findings check_with_keys(const Engine &engine, const HookFile &file)
 {
     Findings findings = check_hook_file(engine, file);
@@ -187,16 +187,18 @@ Findings check_libraries(const std::map<const OurHook *, std::vector<std::string
              "register it as well, as 90-ldcache-update.json of the package does"}};
 }
 
-/** What is in effect. @param calls for each hook the files that call it: of two the policy is that of neither */
-Findings check_files(const Engine &engine, std::map<const OurHook *, std::vector<std::string>> &calls)
+/** What is in effect: of two files that call a hook the policy is that of neither. */
+Findings check_files(const Engine &engine, bool with_keys)
 {
     Findings findings;
-    for (const FileInForce &each : files_in_force(engine.directories)) {
+    std::map<const OurHook *, std::vector<std::string>> calls;
+    for (const FileInEffect &each : files_in_effect(engine.directories)) {
         if (!each.file->problem.empty()) {
             findings.push_back(unreadable(engine, *each.file));
         } else if (each.file->ours != nullptr) {
             calls[each.file->ours].push_back(each.file->path);
-            add(findings, check_with_keys(engine, *each.file));
+            add(findings,
+                with_keys ? check_with_keys(engine, *each.file) : check_hook_file(engine, *each.file));
             for (const HookFile *const other : each.replaced)
                 findings.push_back(replaced(*other, *each.file));
         }
@@ -207,6 +209,7 @@ Findings check_files(const Engine &engine, std::map<const OurHook *, std::vector
                                 std::string(hook->name) + " is called by each of " + quote_list(paths) +
                                     ": a container gets what any of these allows",
                                 "give the host's own copy the name of the installed file, or remove one"});
+    add(findings, check_libraries(calls));
     return findings;
 }
 
@@ -334,7 +337,7 @@ Findings check_runtimes(const std::string &settings, const std::string &file)
 Findings check_vendors(const Engine &engine)
 {
     Findings findings;
-    for (const FileInForce &each : files_in_force(engine.directories))
+    for (const FileInEffect &each : files_in_effect(engine.directories))
         for (const VendorTool &tool : tools)
             if (file_name_of(each.file->executable).starts_with(tool.prefix))
                 findings.push_back({Severity::Warning,
@@ -346,25 +349,30 @@ Findings check_vendors(const Engine &engine)
     return findings;
 }
 
+Findings check_calls(const Engine &engine, bool with_keys)
+{
+    Findings findings = check_directories(engine);
+    add(findings, check_missing(engine));
+    add(findings, check_files(engine, with_keys));
+    return findings;
+}
+
 Section check_engine(const Engine &engine, Severity when_unused)
 {
-    Section section{engine.title, check_directories(engine)};
-    add(section.findings, engine.findings);
+    Section section{engine.title, engine.findings};
     if (engine.is_stopped)
         return section;
     add(section.findings, check_runtime(engine));
-    std::map<const OurHook *, std::vector<std::string>> calls;
-    add(section.findings, check_missing(engine));
-    add(section.findings, check_files(engine, calls));
-    add(section.findings, check_libraries(calls));
+    add(section.findings, check_calls(engine, true));
     add(section.findings, check_owners(engine));
+    const bool is_used = calls_hooks(engine);
     // An engine whose hooks stand in a place of its own may leave hooks.d to others, once it calls something.
     if (engine.kind->way == EngineKind::Way::HooksD ||
-        (engine.kind->way == EngineKind::Way::OneDirectory && calls.empty()))
+        (engine.kind->way == EngineKind::Way::OneDirectory && !is_used))
         add(section.findings, check_unread(engine));
     if (engine.kind->way != EngineKind::Way::Cdi) // check_cdi() has its configuration
         add(section.findings, check_vendors(engine));
-    if (calls.empty())
+    if (!is_used)
         section.findings.push_back({when_unused, "it calls none of the hooks of this collection",
                                     "oci-gpu-hooks install --engine " + engine.name});
     else

@@ -23,6 +23,13 @@ std::string read_settings(const Sysroot &sysroot, const std::string &file);
 Findings check_runtimes(const std::string &settings, const std::string &file);
 
 /**
+ * Which directories the engine reads, which files are in effect there, and what is wrong with those of ours: what `install`
+ * goes by as well, before it writes anything.
+ * @param with_keys looks at key files too; `install` writes a file that waits for its keys
+ */
+Findings check_calls(const Engine &engine, bool with_keys = false);
+
+/**
  * Which directories the engine reads, which files of ours are in effect there, and what is wrong.
  * @param when_unused how bad it is that it calls none of the hooks
  */

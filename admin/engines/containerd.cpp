@@ -277,7 +277,7 @@ std::optional<Engine> read_runtime(const EngineKind &kind, const std::shared_ptr
     engine.directories_file = config.plugin_file;
     engine.directories.push_back(read_base_spec(*sysroot, runtime.base_spec));
     const ContainerdRuntime other = config.default_runtime();
-    for (const FileInForce &each : files_in_force(engine.directories))
+    for (const FileInEffect &each : files_in_effect(engine.directories))
         if (each.file->ours != nullptr && each.file->ours->gives_gpus)
             add(engine.findings, check_annotations(runtime, *each.file));
     add(engine.findings, check_cgroups(runtime, other));

@@ -81,15 +81,6 @@ bool is_ours(const ResolvedPath &place)
     return length == static_cast<ssize_t>(begin.size()) && is_gpu_flag_script(begin);
 }
 
-/** What the script calls, as if it were a directory of files of hooks. */
-HookDirectory directory_of_calls(const std::vector<HookCall> &calls)
-{
-    HookDirectory directory{gpu_flag_path, true, {}, {}};
-    for (const HookCall &call : calls)
-        directory.files.push_back(hook_file_of(call));
-    return directory;
-}
-
 /** Of what else stands where dockerd looks. */
 Findings check_others(const Sysroot &sysroot, bool has_script)
 {
@@ -178,6 +169,14 @@ HookFile hook_file_of(const HookCall &call)
     file.ours = find_hook(file.args.front());
     file.name = file.ours == nullptr ? file.args.front() : file.ours->file; // in the order of the calls
     return file;
+}
+
+HookDirectory directory_of_calls(const std::vector<HookCall> &calls)
+{
+    HookDirectory directory{gpu_flag_path, true, {}, {}};
+    for (const HookCall &call : calls)
+        directory.files.push_back(hook_file_of(call));
+    return directory;
 }
 
 std::optional<std::string> read_gpu_flag_script(const Sysroot &sysroot)

@@ -41,6 +41,9 @@ std::optional<std::vector<HookCall>> parse_gpu_flag_script(std::string_view text
 /** A registration that says the same: called for every container that has the flag. */
 HookFile hook_file_of(const HookCall &call);
 
+/** What the script calls, as if it were a directory of files of hooks. */
+HookDirectory directory_of_calls(const std::vector<HookCall> &calls);
+
 /** The file that docker calls for --gpus. @return nothing if it is not there. @throws Error (BrokenHost) */
 std::optional<std::string> read_gpu_flag_script(const Sysroot &sysroot);
 

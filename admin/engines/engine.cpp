@@ -132,9 +132,9 @@ std::vector<Engine> find_engines(const std::shared_ptr<const Sysroot> &sysroot)
 
 bool calls_hooks(const Engine &engine)
 {
-    const auto files = files_in_force(engine.directories);
+    const auto files = files_in_effect(engine.directories);
     return std::any_of(files.begin(), files.end(),
-                       [](const FileInForce &each) { return each.file->ours != nullptr; });
+                       [](const FileInEffect &each) { return each.file->ours != nullptr; });
 }
 
 void read_directories(Engine &engine)
@@ -154,7 +154,7 @@ std::vector<std::string> unread(const Engine &engine)
     for (const HookDirectory &directory : engine.directories)
         if (!directory.problem.empty())
             sentences.push_back(directory.problem);
-    for (const FileInForce &each : files_in_force(engine.directories))
+    for (const FileInEffect &each : files_in_effect(engine.directories))
         if (!each.file->problem.empty())
             sentences.push_back(quote(each.file->path) + " cannot be read: " + each.file->problem);
     return sentences;

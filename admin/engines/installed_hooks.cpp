@@ -85,7 +85,7 @@ std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::ve
     for (const Engine &engine : engines) {
         if (has_own_root(engine))
             continue; // it is said for this host
-        for (const FileInForce &each : files_in_force(engine.directories))
+        for (const FileInEffect &each : files_in_effect(engine.directories))
             add_call(sysroot, hooks, *each.file, engine.title);
     }
     for (const OurHook &hook : our_hooks()) {

@@ -69,7 +69,7 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
     return with_options(output.out, hook, sorted.others);
 }
 
-std::vector<std::string> options_in_force(const std::vector<InstalledHook> &installed, const OurHook &hook)
+std::vector<std::string> options_in_effect(const std::vector<InstalledHook> &installed, const OurHook &hook)
 {
     std::optional<std::vector<std::string>> found;
     for (const InstalledHook &each : installed) {
@@ -101,7 +101,7 @@ InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
             continue;
         }
         const auto given = wanted_options(host, request, path_of(*hook));
-        const auto options = given ? *given : options_in_force(installed, *hook);
+        const auto options = given ? *given : options_in_effect(installed, *hook);
         plan.files.push_back(planned_file(request, path_of(*hook), cdi_of(*host.sysroot, *hook, options),
                                           std::string(hook->name), options));
         plan.said.push_back(filled(request.kind->how_to_ask, "DEVICE",

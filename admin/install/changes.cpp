@@ -30,7 +30,7 @@ PlannedFile beside(PlannedFile planned)
 {
     const std::string &path = planned.file.path;
     planned.file.path =
-        path_in(planned.way.empty() ? directory_of(path) : planned.way, file_name_of(path) + ".new");
+        path_in(planned.aside.empty() ? directory_of(path) : planned.aside, file_name_of(path) + ".new");
     planned.file.hook.clear();
     planned.file.options.clear();
     planned.file.part.clear();
@@ -42,7 +42,7 @@ void put(RootFiles &root, const PlannedFile &planned)
 {
     const InstalledFile &file = planned.file;
     if (file.part.empty())
-        root.write(file.path, planned.text, planned.mode, planned.way);
+        root.write(file.path, planned.text, planned.mode, planned.aside);
     else
         write_part(root, file, planned.text);
 }

@@ -36,7 +36,7 @@ struct InstallHost {
 struct PlannedFile {
     InstalledFile file;
     std::string text;
-    std::string way = ""; ///< the directory in which it may lie under another name, see RootFiles::write()
+    std::string aside = ""; ///< the directory in which it may lie under another name, see RootFiles::write()
     mode_t mode = file_mode;
 };
 

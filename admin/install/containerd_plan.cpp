@@ -21,7 +21,6 @@
 #include "install/plans.h"
 #include "registration/hooks.h"
 #include "registration/manifest.h"
-#include "registration/policy_words.h"
 
 namespace ogh::admin {
 
@@ -273,15 +272,15 @@ private:
     /** The doctor looks at each hook before it is written. */
     void check_spec(const std::string &text)
     {
-        Engine engine = request_.kind->new_engine(host_.sysroot);
+        const Engine none = request_.kind->new_engine(host_.sysroot);
+        Engine engine = none;
         engine.runtime = name_;
-        for (const HookFile &file : parse_base_spec(spec_path(name_), text))
-            if (file.ours != nullptr) {
-                refuse_errors(engine, file);
-                by_annotations_ = by_annotations_ ||
-                                  option_of(file, "--from").value_or("").find("cdi-") != std::string::npos;
-                plan_.said.push_back(std::string(file.ours->name) + ": " + policy_words(file));
-            }
+        engine.directories.push_back({spec_path(name_), true, "", parse_base_spec(spec_path(name_), text)});
+        plan_.said = checked_calls(engine, none);
+        for (const HookFile &file : engine.directories.front().files)
+            by_annotations_ =
+                by_annotations_ || (file.ours != nullptr &&
+                                    option_of(file, "--from").value_or("").find("cdi-") != std::string::npos);
     }
 
     [[nodiscard]] bool is_in_main_file() const
@@ -395,7 +394,7 @@ InstallPlan plan_runtime(const InstallHost &host, const InstallRequest &request)
     return RuntimePlanner(host, request).plan();
 }
 
-void check_runtime_in_force(const Sysroot &sysroot, const std::vector<Change> &changes)
+void check_runtime_in_effect(const Sysroot &sysroot, const std::vector<Change> &changes)
 {
     const ContainerdConfig config = read_containerd(sysroot);
     const auto runtimes = config.runtimes();

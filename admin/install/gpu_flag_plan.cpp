@@ -66,15 +66,11 @@ std::vector<HookCall> calls_with(const Sysroot &sysroot, const std::vector<std::
     return calls;
 }
 
-std::vector<std::string> left_to_do(bool has_libraries, bool has_amd)
+std::vector<std::string> left_to_do(bool has_amd)
 {
     std::vector<std::string> said{"restart docker: it looks for " + quote(gpu_flag_path) + " when it starts",
                                   "whoever may use docker asks by: docker run --gpus all IMAGE, --gpus 2, or "
                                   "--gpus '\"device=any:1\"'"};
-    if (!has_libraries)
-        said.emplace_back(
-            "ldcache-update is not there: images without /usr/local/nvidia in their LD_LIBRARY_PATH do not "
-            "find the driver's libraries");
     if (has_amd)
         said.emplace_back(
             "AMD's GPUs are not given by --gpus, but by --device amd.com/gpu=0: see --kind in amd-kfd(8)");
@@ -94,15 +90,18 @@ InstallPlan plan_gpu_flag(const InstallHost &host, const InstallRequest &request
                     "have a CDI specification, see --kind in amd-kfd(8), by which docker 29.3 and later take "
                     "--gpus too");
     const std::vector<HookCall> calls = calls_with(*host.sysroot, options);
-    const Engine engine = request.kind->new_engine(host.sysroot);
-    for (const HookCall &call : calls) {
+    for (const HookCall &call : calls)
         refuse_wrong_options(*host.sysroot, hook_file_of(call));
-        refuse_errors(engine, hook_file_of(call));
-    }
+    const Engine none = request.kind->new_engine(host.sysroot);
+    Engine engine = none;
+    engine.directories.push_back(directory_of_calls(calls));
+    std::vector<std::string> said = checked_calls(engine, none);
+    for (std::string &line : left_to_do(has_amd))
+        said.push_back(std::move(line));
     PlannedFile script =
         planned_file(request, gpu_flag_path, gpu_flag_script(calls), "nvidia-devices", options);
     script.mode = executable_mode;
-    return {{std::move(script)}, left_to_do(calls.size() > 1, has_amd)};
+    return {{std::move(script)}, std::move(said)};
 }
 
 } // namespace ogh::admin

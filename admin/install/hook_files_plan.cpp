@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "doctor/check_hook_file.h"
+#include "doctor/check_engine.h"
 #include "engines/installed_hooks.h"
 #include "hook/cdi_option.h"
 #include "hook/options.h"
@@ -40,24 +42,12 @@ std::string hook_file_text(const Engine &engine, const OurHook &hook, const std:
     return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-/**
- * The planned file of a hook, once the doctor has looked at its text.
- * @throws Error (BrokenHost), as refuse_errors()
- */
 PlannedFile planned_hook_file(const InstallHost &host, const InstallRequest &request, const Engine &engine,
                               const OurHook &hook, const std::string &path)
 {
     const auto options = wanted_options(host, request, path).value_or(std::vector<std::string>());
     std::string text = hook_file_text(engine, hook, options);
-    refuse_errors(engine, parse_hook_file(path, text));
     return planned_file(request, path, std::move(text), std::string(hook.name), options);
-}
-
-/** Whether the plan has that file. */
-bool is_planned(const InstallPlan &plan, const HookFile &file)
-{
-    return std::any_of(plan.files.begin(), plan.files.end(),
-                       [&](const PlannedFile &planned) { return planned.file.path == file.path; });
 }
 
 /** With annotations alone nobody could ask where `when` is not evaluated and nobody sets an annotation. */
@@ -72,37 +62,35 @@ void check_opt_in(const HookFile &file)
                 "'Concourse' in oci-gpu-hooks(7)");
 }
 
-void check_others(const HookDirectory &directory, const InstallPlan &plan, const std::string &engine)
+/** With the planned files in the place of what is there, in a directory that it reads then. */
+Engine with_planned(Engine engine, const InstallPlan &plan, const std::string &directory)
 {
-    if (!directory.problem.empty())
-        throw Error(ErrorKind::BrokenHost, directory.problem);
-    for (const HookFile &file : directory.files) {
-        if (is_planned(plan, file))
-            continue;
-        if (!file.problem.empty())
-            throw Error(ErrorKind::BrokenHost,
-                        quote(file.path) + ": " + engine + " takes every file of the directory for a hook (" +
-                            file.problem + "): move it away, or name another --directory");
-        for (const PlannedFile &planned : plan.files)
-            if (file.ours != nullptr && planned.file.hook == file.ours->name)
-                throw Error(ErrorKind::BrokenHost, quote(file.path) + " calls " + planned.file.hook +
-                                                       " too: remove it, or name another --directory");
+    const auto is_it = [&](const HookDirectory &each) {
+        return each.path == directory || each.path == directory + "/";
+    };
+    if (std::none_of(engine.directories.begin(), engine.directories.end(), is_it)) {
+        engine.directory_paths.push_back(directory);
+        engine.directories.push_back(read_hook_directory(*engine.sysroot, directory, engine.rules));
     }
+    HookDirectory &read = *std::find_if(engine.directories.begin(), engine.directories.end(), is_it);
+    for (const PlannedFile &planned : plan.files) {
+        if (planned.file.hook.empty())
+            continue;
+        HookFile file = parse_hook_file(planned.file.path, planned.text);
+        file.is_missing = engine.rules == DirectoryRules::HooksD && !engine.sysroot->find(file.executable);
+        std::erase_if(read.files, [&](const HookFile &other) { return other.name == file.name; });
+        read.files.push_back(std::move(file));
+        read.exists = true;
+    }
+    return engine;
 }
 
-/** GPUs without their libraries. */
-bool lacks_libraries(const InstallPlan &plan, const HookDirectory &directory)
+/** As if nothing called these. */
+Engine without(Engine engine, const std::vector<const OurHook *> &hooks)
 {
-    bool gives_gpus = false;
-    bool gives_libraries = false;
-    for (const PlannedFile &planned : plan.files) {
-        const OurHook *const hook = find_hook(planned.file.hook);
-        gives_gpus |= hook->gives_gpus;
-        gives_libraries |= hook->name == "ldcache-update";
-    }
-    for (const HookFile &file : directory.files)
-        gives_libraries |= file.ours != nullptr && file.ours->name == "ldcache-update";
-    return gives_gpus && !gives_libraries;
+    for (HookDirectory &directory : engine.directories)
+        std::erase_if(directory.files, [&](const HookFile &file) { return contains(hooks, file.ours); });
+    return engine;
 }
 
 /** After the files of packages, and with room for those of an administrator. */
@@ -131,11 +119,6 @@ std::string toml_text(const std::string &text)
     for (size_t at = quoted.find(erase); at != std::string::npos; at = quoted.find(erase, at))
         quoted.replace(at, 1, "\\u007F");
     return quoted;
-}
-
-std::string policy_line(const HookFile &file)
-{
-    return std::string(file.ours->name) + " by " + quote(file.path) + ": " + policy_words(file);
 }
 
 const HookFile *find_by_name(const HookDirectory &directory, std::string_view name)
@@ -179,7 +162,6 @@ public:
     Planner(const InstallHost &host, const InstallRequest &request, const Engine &engine)
         : host_(host), request_(request), engine_(engine),
           own_(read_hook_directory(*host.sysroot, own_directory, engine.rules)),
-          in_force_(files_in_force(engine.directories)),
           is_read_(
               std::any_of(engine.directory_paths.begin(), engine.directory_paths.end(), is_own_directory))
     {
@@ -191,64 +173,41 @@ public:
             plan_.files.push_back(std::move(*file)); // the first: before a hook, and before its policy
         if (request_.defaults_alone)
             return std::move(plan_);
-        for (const OurHook *const hook : wanted_hooks(*host_.sysroot, request_))
+        const std::vector<const OurHook *> hooks = wanted_hooks(*host_.sysroot, request_);
+        for (const OurHook *const hook : hooks)
             plan_hook(*hook);
         if (!is_read_ && needs_directory_)
             plan_drop_in();
+        const Engine after = needs_directory_ ? with_planned(engine_, plan_, own_directory) : engine_;
+        for (std::string &line : checked_calls(after, without(engine_, hooks)))
+            plan_.said.push_back(std::move(line));
         return std::move(plan_);
     }
 
 private:
-    /** The file by which the engine calls the hook, nullptr if none. @throws Error (BrokenHost) if there are two */
-    [[nodiscard]] const HookFile *file_in_force(const OurHook &hook) const
+    /** The first file by which the engine calls the hook, nullptr if none. */
+    [[nodiscard]] const HookFile *file_in_effect(const OurHook &hook) const
     {
-        const HookFile *found = nullptr;
-        for (const FileInForce &each : in_force_) {
-            if (each.file->ours != &hook)
-                continue;
-            if (found != nullptr)
-                throw Error(ErrorKind::BrokenHost, engine_.name + " calls " + std::string(hook.name) +
-                                                       " by " + quote(found->path) + " and by " +
-                                                       quote(each.file->path) + ": remove one of them");
-            found = each.file;
-        }
-        return found;
+        for (const FileInEffect &each : files_in_effect(engine_.directories))
+            if (each.file->ours == &hook)
+                return each.file;
+        return nullptr;
     }
 
     /** Without options, what is there stays: nobody takes a policy away by asking for none. */
     void plan_hook(const OurHook &hook)
     {
-        const HookFile *const called_by = file_in_force(hook);
+        const HookFile *const called_by = file_in_effect(hook);
         const std::string name = called_by != nullptr ? called_by->name : std::string(hook.file);
         const HookFile *const own = find_by_name(own_, name);
         if (request_.options.empty() && (called_by != nullptr || own != nullptr)) {
-            keep(called_by != nullptr && (is_read_ || own == nullptr) ? *called_by : *own);
+            const bool is_own = called_by == nullptr || (!is_read_ && own != nullptr);
+            needs_directory_ = needs_directory_ || is_own || called_by->path.starts_with(own_directory + "/");
             return;
         }
-        refuse_later_directory(name);
         plan_.files.push_back(
             planned_hook_file(host_, request_, engine_, hook, path_in(own_directory, name)));
         needs_directory_ = true;
-    }
-
-    void keep(const HookFile &file)
-    {
-        refuse_errors(engine_, file);
-        plan_.said.push_back(policy_line(file));
-        needs_directory_ = needs_directory_ || file.path.starts_with(own_directory + "/");
-    }
-
-    /** Of two files of a name the one in the later directory counts. */
-    void refuse_later_directory(const std::string &name) const
-    {
-        bool is_later = false;
-        for (const HookDirectory &directory : engine_.directories) {
-            if (is_later && find_by_name(directory, name) != nullptr)
-                throw Error(ErrorKind::BrokenHost,
-                            quote(path_in(directory.path, name)) + " takes the place of what is in " +
-                                quote(own_directory) + ": remove it, or change it there");
-            is_later = is_later || is_own_directory(directory.path);
-        }
     }
 
     void plan_drop_in()
@@ -260,7 +219,9 @@ private:
                                                    " has hooks_dir and is read after " + quote(path) +
                                                    ": add " + quote(own_directory) +
                                                    " to hooks_dir there, at the end, and run this again");
-        check_what_comes_into_force();
+        for (const HookFile &file : own_.files) // what lies there so far, unread
+            if (file.ours == nullptr)
+                plan_.said.push_back("comes into effect with this: " + quote(file.path));
         std::string directories;
         for (const std::string &directory : engine_.directory_paths)
             directories += toml_text(directory) + ", ";
@@ -269,29 +230,13 @@ private:
                          "# Written by oci-gpu-hooks install; the later directory wins.\n[" + option.table +
                              "]\nhooks_dir = [" + directories + toml_text(own_directory) + "]\n"));
         if (option.suffix.empty()) // every file there counts, and none is to be there that is not whole
-            plan_.files.back().way = directory_of(option.drop_ins);
-    }
-
-    /** What lies in the directory so far, unread. */
-    void check_what_comes_into_force()
-    {
-        for (const HookFile &file : own_.files) {
-            if (is_planned(plan_, file))
-                continue;
-            if (!file.problem.empty())
-                throw Error(ErrorKind::BrokenHost,
-                            quote(file.path) + " cannot be read: " + file.problem + "; " + engine_.name +
-                                " starts no container where it reads that directory: fix it");
-            plan_.said.push_back("comes into force with this: " +
-                                 (file.ours != nullptr ? policy_line(file) : quote(file.path)));
-        }
+            plan_.files.back().aside = directory_of(option.drop_ins);
     }
 
     const InstallHost &host_;
     const InstallRequest &request_;
     const Engine &engine_;
     HookDirectory own_;
-    std::vector<FileInForce> in_force_;
     bool is_read_;                 ///< the directory for the host's own files
     bool needs_directory_ = false; ///< something of it is to be in effect
     InstallPlan plan_;
@@ -309,13 +254,23 @@ ordered_json hook_entry(const OurHook &hook, const std::vector<std::string> &opt
             {"timeout", hook_timeout(wait.value_or("")).count()}};
 }
 
-void refuse_errors(const Engine &engine, const HookFile &file)
+std::vector<std::string> checked_calls(const Engine &after, const Engine &others)
 {
-    if (!file.problem.empty())
-        throw Error(ErrorKind::BrokenHost, file.path + ": " + file.problem);
-    for (const Finding &finding : check_hook_file(engine, file))
+    std::vector<std::string> said;
+    Findings wrong;
+    for (const Finding &finding : check_calls(after)) {
         if (finding.severity == Severity::Error)
+            wrong.push_back(finding);
+        else if (finding.severity != Severity::Note)
+            said.push_back(finding.text + (finding.remedy.empty() ? "" : "; " + finding.remedy));
+    }
+    std::set<std::string> known;
+    for (const Finding &finding : wrong.empty() ? Findings() : check_calls(others))
+        known.insert(finding.text);
+    for (const Finding &finding : wrong)
+        if (!known.contains(finding.text))
             throw Error(ErrorKind::BrokenHost, finding.text + "; " + finding.remedy);
+    return said;
 }
 
 InstallPlan plan_one_directory(const InstallHost &host, const InstallRequest &request)
@@ -327,13 +282,10 @@ InstallPlan plan_one_directory(const InstallHost &host, const InstallRequest &re
     for (const OurHook *const hook : wanted_hooks(*host.sysroot, request)) {
         plan.files.push_back(planned_hook_file(host, request, engine, *hook, path_in(path, hook->file)));
         check_opt_in(hook_file({hook, plan.files.back().file.options, {}}));
-        plan.files.back().way = directory_of(path); // a worker that starts reads whatever is in the directory
+        plan.files.back().aside =
+            directory_of(path); // a worker that starts reads whatever is in the directory
     }
-    const HookDirectory directory = read_hook_directory(*host.sysroot, path, engine.rules);
-    check_others(directory, plan, engine.name);
-    if (lacks_libraries(plan, directory))
-        plan.said.emplace_back("ldcache-update is not called: images without /usr/local/nvidia in their "
-                               "LD_LIBRARY_PATH do not find the driver's libraries");
+    plan.said = checked_calls(with_planned(engine, plan, path), engine);
     for (const std::string &line : request.kind->left_to_do)
         plan.said.push_back(filled(line, "DIRECTORY", printable(path)));
     return plan;
@@ -347,12 +299,12 @@ InstallPlan plan_hooks_d(const InstallHost &host, const InstallRequest &request,
     return Planner(host, request, engine).plan();
 }
 
-void check_in_force(const std::vector<Change> &changes, const Engine &engine)
+void check_in_effect(const std::vector<Change> &changes, const Engine &engine)
 {
-    const std::vector<FileInForce> files = files_in_force(engine.directories);
+    const std::vector<FileInEffect> files = files_in_effect(engine.directories);
     for (const Change &change : changes) {
         const std::string &path = change.planned.file.path;
-        const bool is_called = std::any_of(files.begin(), files.end(), [&](const FileInForce &each) {
+        const bool is_called = std::any_of(files.begin(), files.end(), [&](const FileInEffect &each) {
             return directory_of(each.file->path) == directory_of(path) &&
                    each.file->name == file_name_of(path);
         });

@@ -18,10 +18,13 @@ namespace ogh::admin {
 nlohmann::ordered_json hook_entry(const OurHook &hook, const std::vector<std::string> &options);
 
 /**
- * Has the doctor look at a file before it is written, and at one that is left as it is.
- * @throws Error (BrokenHost) with the first thing that is wrong, and what to do about it
+ * Has the doctor look at what an engine would call, before anything is written.
+ * @param after with the planned files
+ * @param others as it is, without the hooks that are asked for: what is wrong with these alone is nobody's fault here
+ * @return by which file it calls which hook with which policy, and what else is worth a look; a line each
+ * @throws Error (BrokenHost) with the first thing that would be wrong, and what to do about it
  */
-void refuse_errors(const Engine &engine, const HookFile &file);
+std::vector<std::string> checked_calls(const Engine &after, const Engine &others);
 
 /**
  * Files of hooks in a directory of their own for an engine for which every file there is a hook; and what is to be set
@@ -35,12 +38,12 @@ InstallPlan plan_one_directory(const InstallHost &host, const InstallRequest &re
  * engine does not call yet, and then the option that names the directory, where the engine does not read it. Before them,
  * where an image's annotations would count, a list of defaults that keeps images from asking: each annotation of this
  * collection with the value "-", behind those that somebody else has in effect.
- * @throws Error where what is written would not be in effect, or would bring something into force that is broken
+ * @throws Error where what is written would not be in effect, or would bring something into effect that is broken
  */
 InstallPlan plan_hooks_d(const InstallHost &host, const InstallRequest &request, const Engine &engine);
 
 /** @param engine as it is found afterwards @throws Error (BrokenHost) if it does not call each hook by the planned file */
-void check_in_force(const std::vector<Change> &changes, const Engine &engine);
+void check_in_effect(const std::vector<Change> &changes, const Engine &engine);
 
 /** Whether the hook has --cdi: ldcache-update goes along with the others, and cdi-devices gives what others describe. */
 bool has_cdi(const OurHook &hook);
@@ -59,7 +62,7 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
  * more than these do, and its hook looks and logs where theirs does.
  * @throws Error (BrokenHost) if engines call it with different ones
  */
-std::vector<std::string> options_in_force(const std::vector<InstalledHook> &installed, const OurHook &hook);
+std::vector<std::string> options_in_effect(const std::vector<InstalledHook> &installed, const OurHook &hook);
 
 /** Specifications in /etc/cdi, for Docker and containerd. */
 InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request);
@@ -79,7 +82,7 @@ bool wants_runtime(const InstallRequest &request);
 InstallPlan plan_runtime(const InstallHost &host, const InstallRequest &request);
 
 /** @throws Error (BrokenHost) if a runtime that the changes write is none of containerd's afterwards, or is another one */
-void check_runtime_in_force(const Sysroot &sysroot, const std::vector<Change> &changes);
+void check_runtime_in_effect(const Sysroot &sysroot, const std::vector<Change> &changes);
 
 /**
  * What docker's flag --gpus calls: nvidia-devices with the policy, and then ldcache-update if it is there.

@@ -180,11 +180,12 @@ PresentFile RootFiles::look(const std::string &path) const
     return {true, true, read_all(file.get(), max_host_file, quote(path)), status.st_mode & ALLPERMS};
 }
 
-void RootFiles::put(const std::string &path, std::string_view text, mode_t mode, const std::string &way) const
+void RootFiles::put(const std::string &path, std::string_view text, mode_t mode,
+                    const std::string &aside) const
 {
     const UniqueFd directory = open_directory(directory_of(path));
-    const UniqueFd aside = open_directory(way.empty() ? directory_of(path) : way);
-    put_file(directory.get(), aside.get(), path, mode, text);
+    const UniqueFd beside = open_directory(aside.empty() ? directory_of(path) : aside);
+    put_file(directory.get(), beside.get(), path, mode, text);
 }
 
 void RootFiles::unlink(const std::string &path) const
@@ -197,23 +198,23 @@ void RootFiles::unlink(const std::string &path) const
     sync_directory(directory->get(), directory_of(path));
 }
 
-void RootFiles::write(const std::string &path, std::string_view text, mode_t mode, const std::string &way)
+void RootFiles::write(const std::string &path, std::string_view text, mode_t mode, const std::string &aside)
 {
     const PresentFile before = look(path);
     static_cast<void>(make_directory(directory_of(path)));
-    if (!way.empty())
-        static_cast<void>(make_directory(way));
-    undo_.add([files = this, before, path, way] {
+    if (!aside.empty())
+        static_cast<void>(make_directory(aside));
+    undo_.add([files = this, before, path, aside] {
         try {
             if (before.is_plain)
-                files->put(path, before.text, before.mode, way);
+                files->put(path, before.text, before.mode, aside);
             else
                 files->unlink(path);
         } catch (const Error &) {
             return; // the error that led here says what is wrong with this host
         }
     });
-    put(path, text, mode, way);
+    put(path, text, mode, aside);
 }
 
 void RootFiles::replace_program(const std::string &path, std::string_view text, const std::string &kept) const

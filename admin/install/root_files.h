@@ -51,11 +51,11 @@ public:
 
     /**
      * Gives the file this text, with root as its owner; makes the directories on the way.
-     * @param way where the file lies under another name until it is whole: a directory of the same filesystem in which that
+     * @param aside where the file lies under another name until it is whole: a directory of the same filesystem in which that
      *        does no harm; "" for the file's own
      */
     void write(const std::string &path, std::string_view text, mode_t mode = file_mode,
-               const std::string &way = "");
+               const std::string &aside = "");
 
     /**
      * Puts a program in the place of what is there, with mode 0755. This is not on the undo log.
@@ -79,7 +79,7 @@ private:
     [[nodiscard]] std::optional<UniqueFd> find_directory(const std::string &path) const;
     [[nodiscard]] UniqueFd open_directory(const std::string &path) const;
     UniqueFd make_directory(const std::string &path);
-    void put(const std::string &path, std::string_view text, mode_t mode, const std::string &way) const;
+    void put(const std::string &path, std::string_view text, mode_t mode, const std::string &aside) const;
     void unlink(const std::string &path) const;
 
     UniqueFd root_;

@@ -244,14 +244,14 @@ HookDirectory read_hook_directory(const Sysroot &sysroot, const std::string &pat
     return directory;
 }
 
-std::vector<FileInForce> files_in_force(const std::vector<HookDirectory> &directories)
+std::vector<FileInEffect> files_in_effect(const std::vector<HookDirectory> &directories)
 {
-    std::vector<FileInForce> found;
+    std::vector<FileInEffect> found;
     for (const HookDirectory &directory : directories)
         for (const HookFile &file : directory.files) {
             if (file.is_missing)
                 continue;
-            const auto same = std::find_if(found.begin(), found.end(), [&](const FileInForce &other) {
+            const auto same = std::find_if(found.begin(), found.end(), [&](const FileInEffect &other) {
                 return other.file->name == file.name;
             });
             if (same == found.end()) {
@@ -261,7 +261,7 @@ std::vector<FileInForce> files_in_force(const std::vector<HookDirectory> &direct
             same->replaced.push_back(same->file);
             same->file = &file;
         }
-    std::stable_sort(found.begin(), found.end(), [](const FileInForce &one, const FileInForce &other) {
+    std::stable_sort(found.begin(), found.end(), [](const FileInEffect &one, const FileInEffect &other) {
         return in_small_letters(one.file->name) < in_small_letters(other.file->name);
     });
     return found;

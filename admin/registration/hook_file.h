@@ -83,7 +83,7 @@ struct HookDirectory {
 HookDirectory read_hook_directory(const Sysroot &sysroot, const std::string &path, DirectoryRules rules);
 
 /** A file that an engine uses, and those that it therefore does not. */
-struct FileInForce {
+struct FileInEffect {
     const HookFile *file;
     std::vector<const HookFile *> replaced; ///< of the same name, in directories that it reads before
 };
@@ -92,6 +92,6 @@ struct FileInForce {
  * In the order in which the engine calls them; it refers to the directories. A file whose executable is missing is none
  * of them, and takes no other one's place: readDir in pkg/hooks of containers/common.
  */
-std::vector<FileInForce> files_in_force(const std::vector<HookDirectory> &directories);
+std::vector<FileInEffect> files_in_effect(const std::vector<HookDirectory> &directories);
 
 } // namespace ogh::admin

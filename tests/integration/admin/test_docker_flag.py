@@ -55,7 +55,7 @@ def test_the_script(command, host):
         f"printf %s \"$state\" | /usr/bin/env -i /{EXECDIR}/nvidia-devices --request env --max-devices 2 "
         "--log-file '/var/log/it'\\''s hooks.log'",
         f'printf %s "$state" | /usr/bin/env -i /{EXECDIR}/ldcache-update --request auto']
-    assert f"wrote '/{SCRIPT}'\nrestart docker: it looks for '/{SCRIPT}' when it starts\n" in said
+    assert f"wrote '/{SCRIPT}'\n" in said and f"\nrestart docker: it looks for '/{SCRIPT}' when it starts\n" in said
     assert "is as it is to be" in installed(command), "and without options it keeps those that it has"
     assert section(command)[:2] == [
         ("note", f"it reads no directory of hooks (with --gpus it calls '/{SCRIPT}')"),

@@ -309,9 +309,9 @@ OTHERS = f"the directory '/{OWN}' may be written by others"
      "'/etc/containers/containers.conf.d/99-zz.conf' has annotations for all containers"),
     (later.hooks_dir(f'["/{SHIPPED}", "/{OWN}", "/opt/hooks.d"]').put(
         f"opt/hooks.d/{FILES['mount-srv']}", InstalledHost.document("mount-srv", [])), ALLOW, 6,
-     "'/opt/hooks.d/10-mount-srv.json' takes the place of"),
+     "'/opt/hooks.d/10-mount-srv.json' takes its place"),
     (later.write(f"{OWN}/50-other.json", "{"), ALLOW, 6, "'/etc/containers/oci/hooks.d/50-other.json' cannot be read"),
-    (later.put(f"{SHIPPED}/15-mount-srv.json", InstalledHost.document("mount-srv", [])), ALLOW, 6, "podman calls mount-srv by"),
+    (later.put(f"{SHIPPED}/15-mount-srv.json", InstalledHost.document("mount-srv", [])), ALLOW, 6, "mount-srv is called by each of"),
     (later.mkdir("opt/oci").link("etc/containers/oci", "/opt/oci"), ALLOW, 6,
      "'/etc/containers/oci' is a symlink, which is not followed"),
     (later.mkdir(OWN).chmod(OWN, 0o775), ALLOW, 6, OTHERS),
@@ -365,7 +365,7 @@ def test_the_lock_is_held_to_the_end(oci_gpu_hooks, command, host, tmp_path):
 def test_who_comes_second_goes_by_what_the_first_has_written(oci_gpu_hooks, command, host):
     """The second has read the list before it has the lock, and reads it again."""
     with subprocess.Popen(
-            ["strace", "-qq", "-o", "/dev/null", "-e", "inject=flock:delay_enter=3000000", oci_gpu_hooks, "install",
+            ["strace", "-qq", "-o", "/dev/null", "-e", "inject=flock:delay_enter=6000000", oci_gpu_hooks, "install",
              "--engine", "docker", "--sysroot", host.path, *ALLOW], stdout=subprocess.DEVNULL) as second:
         wait_until((host.path / LOCK).exists, "it does not come to its lock", second)
         installed(command, "podman", *ALLOW)
@@ -436,7 +436,7 @@ def test_without_an_engine(command):
 def test_what_comes_into_force_too_is_said(command, host):
     host.put(f"{OWN}/{FILES['nvidia-devices']}", host.document("nvidia-devices", ["--max-devices", "1"]))
     said = installed(command, "podman", *ALLOW)
-    assert f"comes into force with this: nvidia-devices by '/{OWN}/{FILES['nvidia-devices']}': whoever sets " \
+    assert f"\nnvidia-devices by '/{OWN}/{FILES['nvidia-devices']}': whoever sets " \
         "annotations; GPUs for one container at most: '1'" in said
 
 
@@ -454,7 +454,7 @@ def test_concourse(command, host):
     assert (host.path / "etc/oci-gpu-hooks/20-nvidia-devices.json.new").exists()
     host.write("opt/worker/README", "which hooks these are")
     done = install(command, "concourse", "--directory", "/opt/worker", *policy("concourse", *ALLOW))
-    assert done.returncode == 6 and "'/opt/worker/README': concourse takes every file" in done.stderr
+    assert done.returncode == 6 and "'/opt/worker/README' cannot be read" in done.stderr
 
 
 @pytest.mark.parametrize("engine, words", [("docker", '"features": {"cdi": true}'), ("containerd", "enable_cdi = true")])
