@@ -61,6 +61,17 @@ def test_a_grant_an_end_and_a_refusal(nv_box, nv_hook, machine, history, command
     assert command("--gpu", EIGHT[1].address).stdout.count("\n") == 1
 
 
+
+def test_a_name_that_somebody_has_chosen_is_whole(machine, command):
+    """An id that an engine has made up is as short as engines show it."""
+    place = machine.path / PLACE
+    place.parent.mkdir(parents=True, exist_ok=True)
+    names = {"buildah-buildah3141592653": "buildah-buildah3141592653", "3f2a9c0d" * 8: "3f2a9c0d3f2a"}
+    place.write_text("".join(json.dumps({"time": "2026-11-28T01:02:03Z", "event": "granted", "container": name,
+                                         "gpus": [GPU]}) + "\n" for name in names), encoding="ascii")
+    assert [line.split()[2] for line in command().stdout.splitlines()] == ["CONTAINER", *names.values()]
+
+
 def test_a_container_that_the_hook_could_not_start(nv_box, history):
     """The lease is taken back, and that is no end like any other."""
     box = nv_box("0")
