@@ -20,22 +20,6 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr std::array options_with_value = {"--engine", "--directory", "--sysroot", "--runtime",
-                                           "--base-spec"};
-
-/** Where the hooks begin: from there on the command line is theirs. */
-int first_hook(int argc, const char *const *argv)
-{
-    for (int i = 1; i < argc; ++i) {
-        const std::string_view word = argv[i];
-        if (!word.starts_with('-'))
-            return i;
-        if (contains(options_with_value, word))
-            ++i;
-    }
-    return argc;
-}
-
 /** HOOK..., and then the options of each of these. */
 void read_hooks(const std::vector<std::string> &words, InstallRequest &request)
 {
@@ -207,18 +191,17 @@ int install(int argc, const char *const *argv)
         "Put back what 'uninstall --keep' has moved, as a package that is installed does; takes no engine",
         kept);
     cli.add_flag("--dry-run", "Show each file and its text, and write nothing", dry_run);
-    std::vector<std::string> none; // of what is parsed: the hooks, and all that is behind one, come after it
-    cli.add_words("HOOK... [OPTION...]", "Which hooks (default: all), and the options of each of these",
-                  none);
-    const int end = first_hook(argc, argv);
-    if (!parse(cli, options, end, argv))
+    std::vector<std::string> words;
+    cli.add_rest("HOOK... [OPTION...]", "Which hooks (default: all), and the options of each of these",
+                 words);
+    if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
-    read_hooks({argv + end, argv + argc}, request);
+    read_hooks(words, request);
     if (contains(request.options, "--help")) {
         print(run_hook(*options.open(), {request.hooks.front(), {}, {}}, {"--help"}).out);
         return EXIT_SUCCESS;
     }
-    if (kept && (request.kind != nullptr || end != argc || dry_run))
+    if (kept && (request.kind != nullptr || !words.empty() || dry_run))
         throw Error(ErrorKind::Usage, "--kept goes with neither an engine, nor a hook, nor --dry-run");
     if (kept)
         return put_kept_back(*options.open());

@@ -39,7 +39,9 @@ constexpr int first_value = 256;
 /** The words, as getopt_long() takes them: it puts those that belong to no option last. */
 class Words final {
 public:
-    Words(int argc, const char *const *argv) : copies_(argv, argv + argc)
+    /** @param options of getopt_long(): with '+' in front, the first word ends them */
+    Words(int argc, const char *const *argv, const char *options)
+        : copies_(argv, argv + argc), options_(options)
     {
         for (std::string &copy : copies_)
             pointers_.push_back(copy.data());
@@ -52,7 +54,7 @@ public:
     std::optional<size_t> next(const std::vector<::option> &table)
     {
         const int argc = static_cast<int>(copies_.size());
-        const int value = ::getopt_long(argc, pointers_.data(), ":h", table.data(), nullptr);
+        const int value = ::getopt_long(argc, pointers_.data(), options_, table.data(), nullptr);
         if (value == -1)
             return std::nullopt;
         if (value == 'h')
@@ -90,6 +92,7 @@ private:
 
     std::vector<std::string> copies_;
     std::vector<char *> pointers_;
+    const char *options_;
 };
 
 } // namespace
@@ -137,6 +140,12 @@ void CommandLine::add_words(const char *name, const char *help, std::vector<std:
 {
     words_option_ = {name, "", help};
     words_ = &words;
+}
+
+void CommandLine::add_rest(const char *name, const char *help, std::vector<std::string> &words)
+{
+    add_words(name, help, words);
+    words_are_the_rest_ = true;
 }
 
 void CommandLine::add_choice(const Option &option, std::vector<std::string_view> names,
@@ -187,7 +196,7 @@ std::optional<std::string> CommandLine::parse(int argc, const char *const *argv)
     add_name("version", false);
     table.push_back({});
 
-    Words words(argc, argv);
+    Words words(argc, argv, words_are_the_rest_ ? "+:h" : ":h");
     std::vector<bool> is_given(table.size());
     while (const auto place = words.next(table)) {
         if (*place >= options_.size())

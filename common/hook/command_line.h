@@ -43,6 +43,9 @@ public:
     /** What stands on the command line without an option. @param name what --help calls them: "HOOK..." */
     void add_words(const char *name, const char *help, std::vector<std::string> &words);
 
+    /** The same, and from the first of them on all that follows is no option of this, whatever it looks like. */
+    void add_rest(const char *name, const char *help, std::vector<std::string> &words);
+
     /** An option that takes one of `names`, which live as long. @param choose called with it */
     void add_choice(const Option &option, std::vector<std::string_view> names,
                     std::function<void(const std::string &)> choose);
@@ -72,6 +75,7 @@ private:
     std::vector<Known> options_;
     Option words_option_{};
     std::vector<std::string> *words_ = nullptr;
+    bool words_are_the_rest_ = false;
 };
 
 } // namespace ogh

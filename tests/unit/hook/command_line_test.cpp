@@ -76,4 +76,18 @@ BOOST_AUTO_TEST_CASE(what_is_understood_is_set)
     BOOST_TEST((program.number == 3U));
 }
 
+BOOST_AUTO_TEST_CASE(from_the_first_word_on_nothing_is_an_option_where_the_rest_is_somebody_elses)
+{
+    bool flag = false;
+    std::vector<std::string> words;
+    CommandLine cli("a-hook", "Does it.");
+    cli.add_flag("--dry-run", "Do nothing", flag);
+    cli.add_rest("HOOK... [OPTION...]", "Which", words);
+    const std::array<const char *, 5> argv{"a-hook", "--dry-run", "other", "--dry-run", "--unknown"};
+    BOOST_TEST(!cli.parse(argv.size(), argv.data()));
+    BOOST_TEST(flag);
+    BOOST_TEST(words == (std::vector<std::string>{"other", "--dry-run", "--unknown"}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
