@@ -1,12 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/error.h"
 #include "cdi/spec.h"
+#include "cdi/yaml_text.h"
 
 namespace ogh::cdi {
+
+/** What a scalar stands for, to whoever reads it. */
+enum class Scalar : std::uint8_t {
+    Null,
+    Flag,    ///< "true" or "false"
+    Integer, ///< decimal, with no digit or sign that it could do without: as a text it is the same
+    Octal,   ///< not negative, with a 0 in front
+    Text,
+    Unclear, ///< perhaps another text, a number or a truth for the reference implementation
+};
+
+/**
+ * The reference implementation of CDI reads its files by the rules of YAML 1.1 that go-yaml 2 has: `yes` is true, and
+ * `0x10`, `1_0.5` and `08` are numbers, which become texts such as "16" where one is wanted. Programs write no such
+ * thing, so it is not read here either: whatever could be one of those is unclear.
+ * @param is_plain it has no quotes
+ */
+Scalar resolve_scalar(std::string_view text, bool is_plain);
+
+/** A value of a specification, as strict as the reference implementation (encoding/json of Go) is about what it may be. */
+class Value final {
+public:
+    /** @param node outlives it */
+    explicit Value(const YamlNode &node) : node_(&node) {}
+
+    [[nodiscard]] bool is_null() const;
+
+    /** @throws Error (BrokenHost) for a list, a mapping, or a NUL in it: it would cut a path short */
+    [[nodiscard]] std::string text() const;
+
+    /** @throws Error (BrokenHost) if it is no whole number from `least` to `most`. Null is 0 */
+    [[nodiscard]] std::int64_t number(std::int64_t least, std::int64_t most) const;
+
+    /** @throws Error (BrokenHost) if it is no list; null is an empty one */
+    [[nodiscard]] std::vector<Value> list() const;
+
+    /** @throws Error (BrokenHost) if it is neither true nor false; null is false */
+    [[nodiscard]] bool flag() const;
+
+    /** Each a text; null is an empty list. */
+    [[nodiscard]] std::vector<std::string> texts() const;
+
+    [[nodiscard]] Error wrong(const std::string &why) const;
+
+private:
+    friend class Fields;
+
+    const YamlNode *node_;
+};
+
+/** How names are compared. */
+enum class Case { Any, Exact };
+
+/** A mapping. Each of its fields has to be asked for, or is not known. */
+class Fields final {
+public:
+    /**
+     * @param value null is an empty one
+     * @throws Error (BrokenHost) if it is no mapping, a key is no text or is there twice
+     */
+    explicit Fields(const Value &value, Case names = Case::Any);
+
+    /** The field of that name, in whatever case it is written; nothing if it is absent or null. */
+    [[nodiscard]] std::optional<Value> take(std::string_view name);
+
+    [[nodiscard]] std::string text(std::string_view name);
+    [[nodiscard]] std::vector<Value> list(std::string_view name);
+    [[nodiscard]] std::vector<std::string> texts(std::string_view name);
+    [[nodiscard]] std::int64_t number(std::string_view name);
+    [[nodiscard]] bool flag(std::string_view name);
+    [[nodiscard]] std::optional<std::uint32_t> small_number(std::string_view name);
+
+    [[nodiscard]] bool empty() const { return fields_.empty(); }
+
+    /** @throws Error (BrokenHost) if one of them, whatever its name, is no text */
+    void check_texts() const;
+
+    /** @throws Error (BrokenHost) that names a field which was not asked for */
+    void finish() const;
+
+private:
+    struct Field {
+        std::string name;
+        Value value;
+        bool taken = false;
+    };
+
+    void check_unique(const Value &value, Case names_as) const;
+
+    std::vector<Field> fields_;
+};
 
 /** Whether somebody wants to know more of a device than its name: called with its kind and its name. */
 using IsWanted = std::function<bool(std::string_view, std::string_view)>;

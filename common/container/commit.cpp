@@ -3,28 +3,266 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mode_text.h"
 #include "base/text.h"
+#include "container/device_node.h"
 #include "container/entered_container.h"
-#include "container/entry_steps.h"
 #include "container/host_sources.h"
 #include "container/injected_tree.h"
 #include "edits/edits.h"
 #include "edits/inner_path.h"
+#include "image/left_behind.h"
+#include "kernel/end_signals.h"
 #include "kernel/openat2.h"
 #include "kernel/tmpfs.h"
+#include "systemd/scope_unit.h"
 
 namespace ogh {
 
 namespace {
+
+/** Where all have the same permissions it does not matter whose it is. */
+bool has_owner(const NodeEdit &node)
+{
+    return (node.mode >> 6U & 7U) != (node.mode & 7U);
+}
+
+/** A node that not everybody may open is a trap: some libraries give up at the first EACCES. */
+bool is_for_everyone(const Inode &inode, const NodeEdit &node)
+{
+    const bool is_theirs = !has_owner(node) || node.owner == NodeOwner{.uid = inode.uid, .gid = inode.gid};
+    return inode.is_node(node.type, number_of(node)) && is_theirs && (inode.mode & node.mode) == node.mode;
+}
+
+/** That no other can be made is not what has to be heard where the right device is there, with other permissions. */
+[[noreturn]] void refuse_permissions(const Inode &inode, const NodeEdit &node)
+{
+    const auto permissions = [&](mode_t mode, const NodeOwner &owner) {
+        return mode_text(mode) +
+               (has_owner(node) ? " of " + std::to_string(owner.uid) + ":" + std::to_string(owner.gid) : "");
+    };
+    throw Error(ErrorKind::HostileContainer,
+                "cannot use " + quote(node.container_path) + " in the container: its mode is " +
+                    permissions(inode.mode, {.uid = inode.uid, .gid = inode.gid}) + " and must be " +
+                    permissions(node.mode, node.owner) +
+                    "; it comes from the host or a volume, where nothing is changed: chmod it there");
+}
+
+/**
+ * Whether what has the node's name will do.
+ * @param mounts whether another one can be mounted over it
+ * @throws Error if it is that device, not for everyone, and there for good
+ */
+bool will_do(const Inode &inode, const NodeEdit &node, bool mounts, EnteredContainer &container)
+{
+    if (is_for_everyone(inode, node))
+        return true;
+    if (!inode.is_node(node.type, number_of(node)))
+        return false;
+    const std::string directory = InnerPath::parse(node.container_path).parent;
+    if ((inode.mount_root && !mounts) || !container.resolver().why_not_make(directory).empty())
+        refuse_permissions(inode, node);
+    return false;
+}
+
+/** Makes the node in the container's /dev. @return whether there was something to do */
+bool make_node(const NodeEdit &node, EnteredContainer &container)
+{
+    const auto make = [&](int directory, const std::string &name) {
+        return make_device_node(directory, name, node);
+    };
+    const auto is_right = [&](int, const Inode &inode) { return will_do(inode, node, false, container); };
+    return container.writer().make_entry(InnerPath::parse(node.container_path), {make, is_right});
+}
+
+/** Mounts the node where none can be made. @return whether there was something to do */
+bool mount_node(const NodeEdit &node, const DeviceMount &mount, EnteredContainer &container)
+{
+    const InnerPath path = InnerPath::parse(node.container_path);
+    const auto target = container.writer().node_target(path, [&](const Inode &inode) {
+        return inode.same_file(mount.inode) || will_do(inode, node, true, container);
+    });
+    if (target)
+        container.attach(mount.tree, mount.inode, *target, path);
+    return target.has_value();
+}
+
+bool leads_to(int link, const Inode &inode, const std::string &target)
+{
+    std::string found(target.size() + 1, '\0');
+    return S_ISLNK(inode.mode) &&
+           ::readlinkat(link, "", found.data(), found.size()) == static_cast<ssize_t>(target.size()) &&
+           found.starts_with(target);
+}
+
+/** @return whether there was something to do */
+bool make_link(const LinkEdit &link, ContainerWriter &writer)
+{
+    const auto make = [&](int directory, const std::string &name) {
+        return ::symlinkat(link.target.c_str(), directory, name.c_str()) == 0 ? 0 : errno;
+    };
+    const auto is_right = [&](int fd, const Inode &inode) {
+        return link.only_if_absent ? !is_left_behind(inode) : leads_to(fd, inode, link.target);
+    };
+    return writer.make_entry(InnerPath::parse(link.container_path), {make, is_right});
+}
+
+bool is_mounted_already(const Target &target, const MountSource &source)
+{
+    if (!target.existed || !target.inode.mount_root || !target.inode.same_file(source.inode))
+        return false;
+    return source.tree.looks_like(target.fd.get(), quote(source.edit.container_path));
+}
+
+void attach_mount(const MountSource &source, EnteredContainer &container)
+{
+    const InnerPath path = InnerPath::parse(source.edit.container_path);
+    const std::string &place = source.edit.container_path;
+    container.check("mounting at " + quote(place));
+    const Target target = container.writer().mount_target(path, source.edit.kind);
+    if (is_mounted_already(target, source))
+        return container.note(LogLevel::Debug, quote(place) + " is mounted already");
+    container.attach(source.tree, source.inode, target, path);
+    if (container.notes(LogLevel::Info))
+        container.note(LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + quote(place) +
+                                           (source.edit.read_only ? ", read-only" : ", writable"));
+}
+
+template<typename Work> void try_file(const FileEdit &file, EnteredContainer &container, const Work &work)
+{
+    try {
+        work();
+    } catch (const Cancelled &) {
+        throw;
+    } catch (const Error &error) {
+        if (!file.only_if_possible)
+            throw;
+        container.note(LogLevel::Warning,
+                       "the file " + quote(file.container_path) + " is left out: " + error.what());
+    }
+}
+
+// Steps of commit() for devices, and for what is made in directories of the container. What is made in the image outlives a
+// container that does not start; its /dev and its device cgroups do not.
+
+/** Lets the container's processes open the devices of Edits::nodes. @throws Error */
+void allow_devices(const Edits &edits, EnteredContainer &container)
+{
+    auto &cgroups = container.sources().cgroups;
+    if (!cgroups)
+        return;
+    container.check("allowing devices");
+    container.note(cgroups->allow(rules_of(edits.nodes), container.undo()));
+}
+
+/** The same for systemd, where it has rules of its own for the container; see allow_in_scope(). Never throws. */
+void allow_devices_in_scope(const Edits &edits, EnteredContainer &container)
+{
+    HostSources &sources = container.sources();
+    const DeviceRules rules = checked(rules_of(edits.nodes));
+    if (sources.systemd && !rules.empty())
+        container.note(allow_in_scope(*sources.systemd, sources.cgroups->scopes(), rules));
+}
+
+/** Edits::nodes: made in the container's /dev, or mounted there where none can be made. @throws Error */
+void put_nodes(const Edits &edits, EnteredContainer &container)
+{
+    if (!edits.nodes.empty() && !container.resolver().why_not_make("/dev").empty())
+        container.note(LogLevel::Warning,
+                       "the container's /dev is the host's, or shared with it: nothing is made "
+                       "there, and the nodes that it has are used");
+    for (const NodeSource &node : container.sources().nodes) {
+        const std::string &path = node.edit.container_path;
+        container.check("giving " + quote(path));
+        const bool done =
+            node.mount ? mount_node(node.edit, *node.mount, container) : make_node(node.edit, container);
+        const LogLevel level = done ? LogLevel::Info : LogLevel::Debug;
+        if (container.notes(level))
+            container.note(level, quote(path) + (done ? " is given" : " is there already"));
+    }
+}
+
+/** Edits::links. @throws Error, except for those that are optional */
+void make_links(const Edits &edits, EnteredContainer &container)
+{
+    for (const LinkEdit &link : edits.links) {
+        const std::string &path = link.container_path;
+        container.check("making " + quote(path));
+        try {
+            if (!make_link(link, container.writer()))
+                container.note(LogLevel::Debug, quote(path) + " is there already");
+        } catch (const Cancelled &) {
+            throw;
+        } catch (const Error &error) {
+            if (!link.only_if_absent)
+                throw;
+            container.note(LogLevel::Warning, "the link " + quote(path) + " is left out: " + error.what());
+        }
+    }
+}
+
+/** Those of Edits::files that replace others. @throws Error */
+void replace_files(const Edits &edits, EnteredContainer &container)
+{
+    std::vector<std::pair<const FileEdit *, AtomicFile *>> written;
+    for (const FileEdit &file : edits.files) {
+        if (file.how != FileEdit::How::Replace)
+            continue;
+        container.check("writing " + quote(file.container_path));
+        try_file(file, container, [&] { written.emplace_back(&file, &container.writer().write(file)); });
+    }
+    container.check("replacing files");
+    for (const auto &[file, made] : written) {
+        try_file(*file, container, [&, made = made, file = file] {
+            container.writer().replace(*made);
+            container.note(LogLevel::Info, "wrote " + quote(file->container_path));
+        });
+    }
+}
+
+// Steps that mount something. Mounts die with the container.
+
+/** Edits::mounts; none where an earlier run has put the same source, with the same attributes. @throws Error */
+void attach_mounts(const Edits & /*edits*/, EnteredContainer &container)
+{
+    for (const MountSource &source : container.sources().mounts)
+        attach_mount(source, container);
+}
+
+/** Edits::tree. @throws Error */
+void put_tree(const Edits &edits, EnteredContainer &container)
+{
+    if (!edits.tree)
+        return;
+    const InnerPath path = InnerPath::parse(edits.tree->container_path);
+    container.check("mounting at " + quote(path.full()));
+    const InjectedTree &tree = container.sources().tree.value();
+    container.attach(tree.tree(), tree.inode(), container.writer().mount_target(path, Kind::Directory), path);
+    container.note(LogLevel::Info, "mounted a tree of files at " + quote(path.full()));
+}
+
+/** Those of Edits::files that are mounted over others. @throws Error */
+void bind_files(const Edits & /*edits*/, EnteredContainer &container)
+{
+    for (const BindFile &file : container.sources().bind_files) {
+        const InnerPath path = InnerPath::parse(file.container_path);
+        container.check("mounting at " + quote(path.full()));
+        container.attach(file.tree, file.inode, container.writer().mount_target(path, Kind::File), path);
+        container.note(LogLevel::Info, "mounted another file over " + quote(path.full()));
+    }
+}
 
 constexpr size_t max_file_size = size_t{1} << 20U;
 constexpr const char *own_file = "a file of what covers a directory of /proc";

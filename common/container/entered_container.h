@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "container/container_writer.h"
 #include "container/host_sources.h"
-#include "container/resolver.h"
 #include "edits/inner_path.h"
 #include "image/container_view.h"
 #include "kernel/progress.h"

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cdi/fields.h"
+#include "cdi/spec_parser.h"
 #include "cdi/yaml_text.h"
 
 namespace {

@@ -11,7 +11,6 @@
 #include "base/letters.h"
 #include "base/text.h"
 #include "nvidia/driver_params.h"
-#include "nvidia/egl_profile.h"
 
 namespace ogh::cdi_devices {
 

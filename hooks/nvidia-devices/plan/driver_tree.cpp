@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "kernel/tmpfs.h"
 #include "nvidia-devices/driver/named_libraries.h"
-#include "nvidia/egl_profile.h"
+#include "nvidia/driver_params.h"
 
 namespace ogh::nvidia_devices {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "cdi/fields.h"
+#include "cdi/spec_parser.h"
 #include "cdi/yaml_text.h"
 #include "support/expect.h"
 

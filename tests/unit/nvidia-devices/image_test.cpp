@@ -118,7 +118,7 @@ BOOST_FIXTURE_TEST_CASE(tools_of_its_own_are_those_that_are_found_first, ImageRo
     BOOST_TEST(own_tools({search}).empty());
 }
 
-/** What entry_steps.cpp puts the host's in place of, and what no shell takes for a program. */
+/** What commit.cpp puts the host's in place of, and what no shell takes for a program. */
 BOOST_FIXTURE_TEST_CASE(what_is_not_found_first_is_no_tool_of_its_own, ImageRoot)
 {
     const std::string search = "PATH=/usr/local/bin:/usr/bin";
