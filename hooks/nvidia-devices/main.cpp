@@ -20,7 +20,6 @@
 #include "image/container_view.h"
 #include "kernel/directory_entries.h"
 #include "lease/presence/gpu_users.h"
-#include "lease/presence/gpu_users.h"
 #include "nvidia-devices/driver/driver_files.h"
 #include "nvidia-devices/driver/driver_root.h"
 #include "nvidia-devices/driver/instance_query.h"

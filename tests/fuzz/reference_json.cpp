@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace ogh::fuzz {
@@ -64,7 +65,7 @@ Names names(std::string_view text)
         }
         return true;
     };
-    static_cast<void>(json::parse(text.begin(), text.end(), look, false));
+    std::ignore = json::parse(text.begin(), text.end(), look, false);
     return found;
 }
 
