@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/command_line.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
-#include "hook/command_line.h"
 #include "host/sysroot.h"
 
 namespace ogh::admin {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "hook/cdi_spec.h"
-#include "hook/command_line.h"
+#include "base/command_line.h"
 #include "hook/options.h"
 #include "host/sysroot.h"
+#include "listing/cdi_spec.h"
 
 namespace ogh {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "hook/command_line.h"
+#include "base/command_line.h"
 #include "hook/gpu_lease.h"
 #include "hook/gpu_vendor.h"
-#include "hook/listing.h"
 #include "hook/options.h"
+#include "listing/listing.h"
 
 namespace ogh {
 

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/command_line.h"
 #include "base/log.h"
 #include "edits/edits.h"
-#include "hook/cdi_stand_in.h"
-#include "hook/command_line.h"
 #include "hook/gpu_lease.h"
 #include "hook/hook.h"
-#include "hook/lease_listing.h"
-#include "hook/listing.h"
 #include "host/sysroot.h"
+#include "listing/cdi_stand_in.h"
+#include "listing/lease_listing.h"
+#include "listing/listing.h"
 #include "oci/config.h"
 #include "request/device_plugin.h"
 #include "request/request.h"

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/command_line.h"
 #include "base/log.h"
 #include "edits/edits.h"
-#include "hook/command_line.h"
 #include "hook/options.h"
 #include "hook/records.h"
 #include "host/sysroot.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hook/command_line.h"
+#include "base/command_line.h"
 #include "lease/rules/preemption.h"
 #include "lease/state/lease_state.h"
 #include "oci/config.h"

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "base/command_line.h"
 #include "base/log.h"
-#include "hook/command_line.h"
 #include "request/opt_in.h"
 
 namespace ogh {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "amd-kfd/inventory.h"
-#include "hook/listing.h"
+#include "listing/listing.h"
 #include "request/selection.h"
 #include "request/selectors.h"
 

@@ -22,9 +22,9 @@
 #include "cgroup/device_cgroups.h"
 #include "hook/gpu_lease.h"
 #include "hook/hook.h"
-#include "hook/listing.h"
 #include "host/pci_devices.h"
 #include "host/sysroot.h"
+#include "listing/listing.h"
 #include "request/annotations.h"
 #include "request/pod_limit.h"
 

@@ -7,7 +7,7 @@
 #include "edits/inner_path.h"
 #include "hook/cdi_option.h"
 #include "hook/hook.h"
-#include "hook/listing.h"
+#include "listing/listing.h"
 #include "mount-srv/directory_request.h"
 #include "mount-srv/inventory.h"
 #include "mount-srv/plan.h"

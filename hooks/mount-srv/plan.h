@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "edits/edits.h"
-#include "hook/listing.h"
+#include "listing/listing.h"
 #include "mount-srv/directory_request.h"
 #include "mount-srv/inventory.h"
 

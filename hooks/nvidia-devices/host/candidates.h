@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hook/listing.h"
+#include "listing/listing.h"
 #include "nvidia-devices/host/inventory.h"
 #include "request/candidate.h"
 #include "request/selection.h"

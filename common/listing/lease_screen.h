@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "hook/listing.h"
+#include "listing/listing.h"
 
 namespace ogh {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hook/cdi_option.h"
-#include "hook/cdi_spec.h"
+#include "listing/cdi_spec.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(cdi_spec)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/cdi_spec.h"
+#include "listing/cdi_spec.h"
 
 #include <algorithm>
 #include <map>

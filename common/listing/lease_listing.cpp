@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/lease_listing.h"
+#include "listing/lease_listing.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 #include "base/text.h"
 #include "base/utc_text.h"
-#include "hook/lease_screen.h"
 #include "lease/rules/lease_rules.h"
 #include "lease/state/boot_clock.h"
 #include "lease/state/lease_changes.h"
 #include "lease/waiting/lease_store.h"
+#include "listing/lease_screen.h"
 #include "request/availability.h"
 
 namespace ogh {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/lease_screen.h"
+#include "listing/lease_screen.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/podman_names.h"
+#include "listing/podman_names.h"
 
 #include <fcntl.h>
 

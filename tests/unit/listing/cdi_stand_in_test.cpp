@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "hook/cdi_stand_in.h"
+#include "listing/cdi_stand_in.h"
 #include "support/expect.h"
 #include "support/temp_directory.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/listing.h"
+#include "listing/listing.h"
 
 #include <algorithm>
 #include <iterator>

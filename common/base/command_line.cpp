@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/command_line.h"
+#include "base/command_line.h"
 
 #include <getopt.h>
 

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "hook/command_line.h"
+#include "base/command_line.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(command_line)

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "hook/listing.h"
+#include "listing/listing.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(listing)

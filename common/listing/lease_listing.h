@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "hook/listing.h"
 #include "lease/leases.h"
+#include "listing/listing.h"
 #include "request/candidate.h"
 
 namespace ogh {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hook/cdi_spec.h"
 #include "host/sysroot.h"
+#include "listing/cdi_spec.h"
 
 namespace ogh {
 

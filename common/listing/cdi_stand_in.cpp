@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook/cdi_stand_in.h"
+#include "listing/cdi_stand_in.h"
 
 #include <dirent.h>
 

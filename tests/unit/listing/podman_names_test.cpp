@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
-#include "hook/podman_names.h"
+#include "listing/podman_names.h"
 #include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(podman_names)

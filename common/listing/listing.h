@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "hook/command_line.h"
+#include "base/command_line.h"
 
 namespace ogh {
 

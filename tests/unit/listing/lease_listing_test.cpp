@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "hook/lease_listing.h"
+#include "listing/lease_listing.h"
 
 BOOST_AUTO_TEST_SUITE(lease_listing)
 
