@@ -20,10 +20,14 @@ def asking_fixture(nv_box):
     """A function that starts a container that wants GPU 0: asking(*options of the hook, wait=…, hold=…, engine=…)."""
     containers = []
 
-    def start(*args, wait=None, hold=None, engine=engines.RUNTIMES[0], look="true", signal=None, verb="run", uid=0):
+    def start(*args, wait=None, hold=None, engine=engines.RUNTIMES[0], look="true", signal=None, verb="run", uid=0,
+              shares_pids=False):
         box = ask(nv_box("0", *WAIT, *args, engine=engine), KEY, "exclusive", wait)
         if uid:
             box.config["process"]["user"] = {"uid": uid, "gid": uid}
+        if shares_pids:
+            namespaces = box.config["linux"]["namespaces"]
+            namespaces[:] = [namespace for namespace in namespaces if namespace["type"] != "pid"]
         if hold:
             box.annotations[f"{KEY}.hold"] = hold
         if signal:
@@ -80,10 +84,11 @@ def test_a_container_may_hold_for_less_than_the_host_allows(asking):
     assert first.run.process.wait(LIMIT_S) == SIGKILLED
 
 
+@pytest.mark.parametrize("shares_pids", [False, True], ids=["own processes", "the host's processes"])
 @pytest.mark.parametrize("engine", engines.RUNTIMES)
-def test_one_that_is_paused_is_ended_too(asking, leases, engine):
+def test_one_that_is_paused_is_ended_too(asking, leases, engine, shares_pids):
     """With cgroup version 1 no signal ends a process that is frozen."""
-    first = asking("--max-hold", "0s", "--hold-grace", "1s", engine=engine).ready()
+    first = asking("--max-hold", "0s", "--hold-grace", "1s", engine=engine, shares_pids=shares_pids).ready()
     first.box.host.run(first.box.runtime.command("pause", first.run.name))
     second = asking(engine=engine, wait="20s").ready()
     assert first.run.process.wait(LIMIT_S) == SIGKILLED
