@@ -84,9 +84,11 @@ def test_the_life_of_an_archive(machine, unpacked, gets):
 
 
 @pytest.mark.parametrize("change, words", (("cp amd-kfd mount-srv", "is amd-kfd, and not mount-srv"),
-                                           ("truncate -s 900000 mount-srv", "does not run: it ended with the status ")))
+                                           ("truncate -s 900000 mount-srv", "is no hook of this collection"),
+                                           ("dd if=/dev/zero of=mount-srv bs=1000 seek=200 count=500 conv=notrunc",
+                                            "does not run: it ended with the status ")))
 def test_the_doctor_notices_an_executable_that_is_not_the_hook(machine, unpacked, change, words):
-    """It has the hooks' version either way."""
+    """The first and the last one have the hooks' version."""
     machine.run([unpacked / "install"])
     machine.run(["oci-gpu-hooks", "install", "--engine", "podman", "mount-srv"])
     machine.run(["sh", "-ec", f"cd /usr/local/libexec/oci/hooks.d; {change}"])
