@@ -321,6 +321,32 @@ void add_links(const std::string &directory, const std::vector<LinkEdit> &links,
     }
 }
 
+/**
+ * A mount, by the words of its options. Pure.
+ * @param host what the host has at its host path
+ * @param driver_version of NVIDIA's driver; "" if it is not known. A file that is gone may be that of another one
+ * @throws Error: BrokenHost if the host has not what is mounted; Denied for a type or an option that is not known, and as
+ *         mount_target()
+ */
+MountEdit plan_mount(const cdi::Mount &mount, const HostFile &host, Writable writable,
+                     const std::string &driver_version)
+{
+    if (!mount.type.empty() && mount.type != "bind" && mount.type != "none")
+        throw wrong(mount, ErrorKind::Denied,
+                    "has the type " + quote(mount.type) + ": only what the host has is mounted (type bind)");
+    const unsigned long flags = flags_of(mount, writable == Writable::Spec ? 0UL : read_only);
+    MountEdit edit;
+    edit.container_path = mount_target(mount.container_path);
+    edit.host_path = host.path;
+    edit.kind = kind_of(mount, host, driver_version);
+    edit.read_only = writable == Writable::Never || (flags & read_only) != 0;
+    edit.recursive = (flags & recursive) != 0;
+    edit.attributes = ((flags & MS_NOEXEC) != 0 ? MOUNT_ATTR_NOEXEC : 0UL) |
+                      ((flags & MS_NOATIME) != 0 ? MOUNT_ATTR_NOATIME : 0UL) |
+                      ((flags & MS_NODIRATIME) != 0 ? MOUNT_ATTR_NODIRATIME : 0UL);
+    return edit;
+}
+
 } // namespace
 
 std::vector<NodeEdit> plan_nodes(const cdi::ContainerEdits &edits, const HostFiles &host,
@@ -342,25 +368,6 @@ DeviceNodes nodes_of(const FoundDevice &found, const HostFiles &host)
     const NodeOwner anybody{};
     return {plan_nodes(found.device->edits, host, anybody),
             plan_nodes(found.file->spec.edits, host, anybody)};
-}
-
-MountEdit plan_mount(const cdi::Mount &mount, const HostFile &host, Writable writable,
-                     const std::string &driver_version)
-{
-    if (!mount.type.empty() && mount.type != "bind" && mount.type != "none")
-        throw wrong(mount, ErrorKind::Denied,
-                    "has the type " + quote(mount.type) + ": only what the host has is mounted (type bind)");
-    const unsigned long flags = flags_of(mount, writable == Writable::Spec ? 0UL : read_only);
-    MountEdit edit;
-    edit.container_path = mount_target(mount.container_path);
-    edit.host_path = host.path;
-    edit.kind = kind_of(mount, host, driver_version);
-    edit.read_only = writable == Writable::Never || (flags & read_only) != 0;
-    edit.recursive = (flags & recursive) != 0;
-    edit.attributes = ((flags & MS_NOEXEC) != 0 ? MOUNT_ATTR_NOEXEC : 0UL) |
-                      ((flags & MS_NOATIME) != 0 ? MOUNT_ATTR_NOATIME : 0UL) |
-                      ((flags & MS_NODIRATIME) != 0 ? MOUNT_ATTR_NODIRATIME : 0UL);
-    return edit;
 }
 
 Edits plan(const PlanInputs &inputs, Notes &notes)

@@ -35,16 +35,6 @@ enum class Writable {
     Never,
 };
 
-/**
- * A mount, by the words of its options. Pure.
- * @param host what the host has at its host path
- * @param driver_version of NVIDIA's driver; "" if it is not known. A file that is gone may be that of another one
- * @throws Error: BrokenHost if the host has not what is mounted; Denied for a type or an option that is not known, and as
- *         mount_target()
- */
-MountEdit plan_mount(const cdi::Mount &mount, const HostFile &host, Writable writable,
-                     const std::string &driver_version);
-
 /** All that was read for one container: what a plan is made of. */
 struct PlanInputs {
     cdi::ContainerEdits edits = {}; ///< as combine() gives them
