@@ -29,10 +29,11 @@ namespace {
 constexpr int stride = sanitized ? 5 : 1;
 const auto mapped_roots = std::to_array<unsigned>({0, 100000});
 
-/** Which signal comes in, and the container's root. */
+/** Which signal comes in, the container's root, and at which steps: at all, but for a signal that goes the way of one before. */
 struct Interruption {
     int number;
     unsigned mapped_root;
+    int each = 1;
 };
 
 std::ostream &operator<<(std::ostream &out, const Interruption &interruption)
@@ -40,8 +41,8 @@ std::ostream &operator<<(std::ostream &out, const Interruption &interruption)
     return out << "signal " << interruption.number << ", root " << interruption.mapped_root;
 }
 
-const auto told = std::to_array<Interruption>({{SIGTERM, 0}, {SIGTERM, 100000}, {SIGHUP, 0}});
-const auto killed = std::to_array<Interruption>({{SIGKILL, 0}, {SIGKILL, 100000}, {SIGALRM, 0}});
+const auto told = std::to_array<Interruption>({{SIGTERM, 0}, {SIGTERM, 100000}, {SIGHUP, 0, 7}});
+const auto killed = std::to_array<Interruption>({{SIGKILL, 0}, {SIGKILL, 100000}, {SIGALRM, 0, 7}});
 
 struct Image : Sandbox {
     [[nodiscard]] Edits edits() const
@@ -92,14 +93,15 @@ struct Image : Sandbox {
 
     /**
      * Runs it on new images, and has `interrupt` come in at one step after the other, until it is too late for it.
+     * @param each every which step
      * @param check how it has ended
      */
-    void interrupt_at_every_step(unsigned mapped_root, const Conditions &conditions,
+    void interrupt_at_every_step(unsigned mapped_root, int each, const Conditions &conditions,
                                  const std::function<void(pid_t)> &interrupt,
                                  const std::function<void(const Outcome &, const Lines &before)> &check)
     {
         int step = 0;
-        for (bool goes_on = true; goes_on; step += stride) {
+        for (bool goes_on = true; goes_on; step += stride * each) {
             start_lasting(mapped_root);
             const Lines before = image();
             const Outcome outcome = in_stepped_child(committing(lasting(), container().pid(), conditions),
@@ -112,7 +114,7 @@ struct Image : Sandbox {
             check_nothing_escaped();
         }
         BOOST_TEST(step > 50 * stride);
-        BOOST_TEST_MESSAGE("interrupted at each of " << step / stride << " steps");
+        BOOST_TEST_MESSAGE("interrupted at each of " << step / (stride * each) << " steps");
     }
 };
 
@@ -143,7 +145,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_hook_told_to_end_at_any_step_leaves_nothing, dat
     const std::string words = std::string("ended by SIG") + (number == SIGTERM ? "TERM" : "HUP") + " while ";
     const Lines when_done = image_when_done(mapped_root);
     interrupt_at_every_step(
-        mapped_root, {}, [number](pid_t pid) { ::kill(pid, number); },
+        mapped_root, interruption.each, {}, [number](pid_t pid) { ::kill(pid, number); },
         [&](const Outcome &outcome, const Lines &before) {
             if (outcome.code != 0)
                 BOOST_TEST(refused(outcome, words));
@@ -160,7 +162,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_limit_that_passes_at_any_step_leaves_nothing, da
     // Long enough for the whole way, and short enough to be waited for.
     constexpr std::chrono::milliseconds limit{sanitized ? 800 : 100};
     interrupt_at_every_step(
-        mapped_root, {.limit = limit}, [&](pid_t /*pid*/) { ::usleep(1000 * (limit.count() + 1)); },
+        mapped_root, 1, {.limit = limit}, [&](pid_t /*pid*/) { ::usleep(1000 * (limit.count() + 1)); },
         [&](const Outcome &outcome, const Lines &before) {
             if (outcome.code != 0)
                 BOOST_TEST(refused(outcome, "gave up after 0 s while "));
@@ -177,7 +179,7 @@ BOOST_DATA_TEST_CASE_F(Image, what_a_killed_hook_leaves_is_named_and_goes_with_t
     const unsigned mapped_root = interruption.mapped_root;
     const Lines when_done = image_when_done(mapped_root);
     interrupt_at_every_step(
-        mapped_root, {}, [number](pid_t pid) { ::kill(pid, number); },
+        mapped_root, interruption.each, {}, [number](pid_t pid) { ::kill(pid, number); },
         [&](const Outcome &outcome, const Lines &before) {
             if (outcome.code != 0) {
                 BOOST_TEST(outcome.code == 128 + number);
@@ -216,7 +218,7 @@ BOOST_DATA_TEST_CASE_F(Image, an_init_that_ends_at_any_step_is_noticed_or_does_n
 
 BOOST_FIXTURE_TEST_CASE(an_init_killed_at_random_is_noticed_or_does_not_matter, Image)
 {
-    constexpr int rounds = sanitized ? 100 : 1000;
+    constexpr int rounds = sanitized ? 100 : 300;
     int refusals = 0;
     std::mt19937 random(4711); // NOLINT(cert-msc51-cpp,cert-msc32-c): the same moments each time
     for (int round = 0; round < rounds; ++round) {
