@@ -12,13 +12,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "kernel/limited_program.h"
+#include "nvidia-devices/nvml/limited_program.h"
 #include "support/expect.h"
 #include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(limited_programs)
 
 using namespace ogh;
+using namespace ogh::nvidia_devices;
 using ogh::test::Failure;
 using ogh::test::failure_of;
 using ogh::test::TempDirectory;

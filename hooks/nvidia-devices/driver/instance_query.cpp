@@ -16,10 +16,10 @@
 #include "base/unique_fd.h"
 #include "host/root_alone.h"
 #include "kernel/inode.h"
-#include "kernel/limited_program.h"
 #include "nvidia-devices/driver/driver_root.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/driver/library_table.h"
+#include "nvidia-devices/nvml/limited_program.h"
 
 namespace ogh::nvidia_devices {
 

@@ -7,7 +7,7 @@
 // went wrong, and status 1. Nothing here is believed: see host/library_answer.h.
 //
 // It starts as nobody, in namespaces of its own, with the host's files, of which the loader takes the C library. When it
-// says so by descriptor 5 it loses them: see kernel/limited_program.h. Nothing of the driver is loaded before that.
+// says so by descriptor 5 it loses them: see limited_program.h. Nothing of the driver is loaded before that.
 //
 // Functions, numbers and sizes are those of NVIDIA's NVML API Reference Guide. Of the C++ library only headers are used.
 #include <dlfcn.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace ogh {
+namespace ogh::nvidia_devices {
 
 /** Something of the host that is in a box: a device node, or a directory with some. */
 struct BoxEntry {
@@ -47,4 +47,4 @@ constexpr int limited_program_gate = 5;
  */
 std::string run_limited(const LimitedProgram &program);
 
-} // namespace ogh
+} // namespace ogh::nvidia_devices

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel/limited_program.h"
+#include "nvidia-devices/nvml/limited_program.h"
 
 #include <cap-ng.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #include "kernel/pidfd.h"
 #include "kernel/private_tmpfs.h"
 
-namespace ogh {
+namespace ogh::nvidia_devices {
 
 namespace {
 
@@ -519,4 +519,4 @@ std::string run_limited(const LimitedProgram &program)
                                            (said.empty() ? "" : ", and says " + quote(said)));
 }
 
-} // namespace ogh
+} // namespace ogh::nvidia_devices
