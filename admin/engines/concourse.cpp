@@ -6,13 +6,13 @@
 #include <linux/capability.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/contains.h"
@@ -36,9 +36,9 @@ namespace {
 
 /** What the kernel says of a process that nobody else decides; proc(5). */
 struct ProcessIdentity {
-    std::string uids;               ///< real, effective, saved, file system: "0 0 0 0"
-    std::uint64_t effective = 0;    ///< its effective capabilities
-    std::string user_namespace;     ///< "user:[4026531837]"
+    std::string uids;            ///< real, effective, saved, file system: "0 0 0 0"
+    std::uint64_t effective = 0; ///< its effective capabilities
+    bool is_of_this_user_namespace = false;
     std::string executable;         ///< its path, as the process names it
     std::string why_not_root_alone; ///< what lets others than root change that executable; "" if nothing does
 
@@ -50,180 +50,106 @@ struct ProcessIdentity {
  * ended. All that is said of a process is read from there. What it says of itself (its command line, its environment) is
  * a claim.
  */
-class Process final {
-public:
-    /** @return nothing if there is none of that number. @throws SystemError (BrokenHost) */
-    static std::optional<Process> open(pid_t pid);
-
-    [[nodiscard]] pid_t pid() const { return pid_; }
-
-    /** @throws Error (BrokenHost) if it has ended, or this process may not look */
-    [[nodiscard]] ProcessIdentity identity() const;
-
-    /** Its command line, never empty. @return nothing of a kernel's thread, of one that has ended, or above 128 KiB */
-    [[nodiscard]] std::optional<std::vector<std::string>> words() const;
-
-    /** The environment that it was started with, NAME=VALUE. @throws Error (BrokenHost) */
-    [[nodiscard]] std::vector<std::string> environment() const;
-
-    /** The files as it sees them; nothing if they are those of this process. @throws Error (BrokenHost) */
-    [[nodiscard]] std::optional<Sysroot> own_root() const;
-
-    /** @throws Error (BrokenHost) if it has ended, or executed something else since `before` */
-    void check_is_still(const ProcessIdentity &before) const;
-
-private:
-    Process(pid_t pid, UniqueFd directory) : pid_(pid), directory_(std::move(directory)) {}
-
-    static constexpr size_t max_file = size_t{1} << 21U;
-
-    [[nodiscard]] std::string read(const std::string &name, size_t limit = max_file) const;
-
-    pid_t pid_;
-    UniqueFd directory_;
+struct Process {
+    pid_t pid;
+    UniqueFd directory; ///< O_PATH
 };
 
 /** Anybody can start processes, and each takes some time to look at. */
-inline constexpr size_t max_processes = 100'000;
+constexpr size_t max_processes = 100'000;
 
 constexpr size_t max_words = size_t{1} << 17U; // bytes of a command line
-constexpr int base_of_masks = 16;
+constexpr size_t max_process_file = size_t{1} << 21U;
 
-/** What stands behind a label at the beginning of a line; "" if there is no such line. */
-std::string line_of(const std::string &text, const std::string &label)
+std::string named(const Process &process)
 {
-    const std::string wanted = "\n" + label;
-    const std::string lines = "\n" + text;
-    const size_t start = lines.find(wanted);
-    if (start == std::string::npos)
-        return "";
-    const size_t value = start + wanted.size();
-    return lines.substr(value, lines.find('\n', value) - value);
+    return "the process " + std::to_string(process.pid);
 }
 
-/** Numbers with one space between them. */
-std::string with_spaces(std::string text)
+/** @throws Error (BrokenHost) if it has ended, or this process may not look */
+std::string read(const Process &process, const std::string &name, size_t limit = max_process_file)
 {
-    std::replace(text.begin(), text.end(), '\t', ' ');
-    const size_t start = text.find_first_not_of(' ');
-    return start == std::string::npos ? "" : text.substr(start);
-}
-
-std::string link_in(int directory, const char *name, const std::string &what)
-{
-    return read_link(directory, name, quote(name) + " of " + what);
-}
-
-struct stat status_in(int directory, const char *name, const std::string &what)
-{
-    struct stat status {};
-    if (::fstatat(directory, name, &status, 0) != 0)
-        throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ErrorKind::BrokenHost);
-    return status;
-}
-
-bool is_same_file(const struct stat &one, const struct stat &other)
-{
-    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
-std::string named(pid_t pid)
-{
-    return "the process " + std::to_string(pid);
-}
-
-std::optional<Process> Process::open(pid_t pid)
-{
-    const std::string path = "/proc/" + std::to_string(pid);
-    UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (directory.valid())
-        return Process(pid, std::move(directory));
-    if (errno == ENOENT)
-        return std::nullopt;
-    throw SystemError(errno, "cannot look at " + named(pid), ErrorKind::BrokenHost);
-}
-
-std::string Process::read(const std::string &name, size_t limit) const
-{
-    auto text = read_file_in(directory_.get(), name, limit, "'" + name + "' of " + named(pid_));
+    auto text = read_file_in(process.directory.get(), name, limit, "'" + name + "' of " + named(process));
     if (!text)
-        throw Error(ErrorKind::BrokenHost, named(pid_) + " has ended");
+        throw Error(ErrorKind::BrokenHost, named(process) + " has ended");
     return std::move(*text);
 }
 
-ProcessIdentity Process::identity() const
+UniqueFd open_in(const Process &process, const char *name, int flags)
 {
-    const std::string status = read("status");
-    const auto effective = parse_number(with_spaces(line_of(status, "CapEff:")), base_of_masks);
-    ProcessIdentity identity;
-    identity.uids = with_spaces(line_of(status, "Uid:"));
-    if (!effective || identity.uids.empty())
-        throw Error(ErrorKind::BrokenHost, "the kernel does not say who " + named(pid_) + " is");
-    identity.effective = *effective;
-    identity.user_namespace = link_in(directory_.get(), "ns/user", named(pid_));
-    identity.executable = link_in(directory_.get(), "exe", named(pid_));
-    const UniqueFd file(::openat(directory_.get(), "exe", O_PATH | O_CLOEXEC));
-    if (!file.valid())
-        throw SystemError(errno, "cannot look at the executable of " + named(pid_), ErrorKind::BrokenHost);
-    identity.why_not_root_alone = ogh::why_not_root_alone(file.get());
-    return identity;
+    UniqueFd fd(::openat(process.directory.get(), name, flags | O_PATH | O_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot look at '" + std::string(name) + "' of " + named(process),
+                          ErrorKind::BrokenHost);
+    return fd;
 }
 
-std::optional<std::vector<std::string>> Process::words() const
+/** Whether its root, or a namespace of it ("ns/mnt"), is that of this process. @throws Error (BrokenHost) */
+bool is_shared(const Process &process, const std::string &name)
+{
+    struct stat theirs {};
+    struct stat own {};
+    if (::fstatat(process.directory.get(), name.c_str(), &theirs, 0) != 0 ||
+        ::stat(("/proc/self/" + name).c_str(), &own) != 0)
+        throw SystemError(errno, "cannot look at " + named(process) + " ('" + name + "')",
+                          ErrorKind::BrokenHost);
+    return theirs.st_dev == own.st_dev && theirs.st_ino == own.st_ino;
+}
+
+/** What stands behind a label of /proc/PID/status, with blanks for tabs; "" if there is no such line. */
+std::string value_in(const std::string &status, std::string_view label)
+{
+    for (std::string &line : split_list(status, '\n')) {
+        std::replace(line.begin(), line.end(), '\t', ' ');
+        if (line.starts_with(label))
+            return std::string(trimmed(line.substr(label.size())));
+    }
+    return "";
+}
+
+/** @throws Error (BrokenHost) if it has ended, or this process may not look */
+ProcessIdentity identity_of(const Process &process)
+{
+    constexpr int base_of_masks = 16;
+    const std::string status = read(process, "status");
+    const auto effective = parse_number(value_in(status, "CapEff:"), base_of_masks);
+    const std::string uids = value_in(status, "Uid:");
+    if (!effective || uids.empty())
+        throw Error(ErrorKind::BrokenHost, "the kernel does not say who " + named(process) + " is");
+    const std::string executable = read_link(process.directory.get(), "exe", "'exe' of " + named(process));
+    return {uids, *effective, is_shared(process, "ns/user"), executable,
+            why_not_root_alone(open_in(process, "exe", 0).get())};
+}
+
+/** Its command line; none of a kernel's thread, of one that has ended or may not be looked at, or above 128 KiB. */
+std::vector<std::string> words_of(const Process &process)
 {
     try {
-        std::vector<std::string> words = split_at_nul(read("cmdline", max_words));
-        return words.empty() ? std::nullopt : std::optional(std::move(words));
+        return split_at_nul(read(process, "cmdline", max_words));
     } catch (const Error &) {
-        return std::nullopt; // it has ended, or it is somebody's whom this user may not look at
+        return {};
     }
 }
 
-std::vector<std::string> Process::environment() const
+/** The files as it sees them; nothing if they are those of this process. @throws Error (BrokenHost) */
+std::optional<Sysroot> own_root_of(const Process &process)
 {
-    return split_at_nul(read("environ"));
-}
-
-std::optional<Sysroot> Process::own_root() const
-{
-    const std::string path = "/proc/" + std::to_string(pid_) + "/root";
-    const struct stat theirs = status_in(directory_.get(), "root", named(pid_));
-    const struct stat own = status_in(AT_FDCWD, "/proc/self/root", "this process");
-    if (link_in(directory_.get(), "ns/mnt", named(pid_)) ==
-            link_in(AT_FDCWD, "/proc/self/ns/mnt", "this process") &&
-        is_same_file(theirs, own))
+    if (is_shared(process, "ns/mnt") && is_shared(process, "root"))
         return std::nullopt;
-    UniqueFd root(::openat(directory_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root.valid())
-        throw SystemError(errno, "cannot open the root of " + named(pid_), ErrorKind::BrokenHost);
-    return Sysroot::of_directory(std::move(root), path);
+    return Sysroot::of_directory(open_in(process, "root", O_DIRECTORY),
+                                 "/proc/" + std::to_string(process.pid) + "/root");
 }
 
-void Process::check_is_still(const ProcessIdentity &before) const
+/** @throws Error (BrokenHost) if it has ended, or executed something else since `before` */
+void check_is_still(const Process &process, const ProcessIdentity &before)
 {
-    if (identity() != before)
-        throw Error(ErrorKind::BrokenHost, named(pid_) + " became another program while it was looked at");
-}
-
-/** Visits the processes of this host, by number, one at a time. @return false if there are more than max_processes */
-bool visit_processes(const std::function<void(const Process &)> &visit)
-{
-    const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!proc.valid())
-        return true;
-    auto pids = process_numbers(proc.get(), "'/proc'");
-    const bool is_all = pids.size() <= max_processes;
-    pids.resize(std::min(pids.size(), max_processes));
-    for (const pid_t pid : pids)
-        if (const auto process = Process::open(pid))
-            visit(*process);
-    return is_all;
+    if (identity_of(process) != before)
+        throw Error(ErrorKind::BrokenHost, named(process) + " became another program while it was looked at");
 }
 
 /** worker/workercmd of Concourse 8.2: which of its runtimes know hooks. */
-void check_runtime(Engine &engine, const WorkerSettings &settings)
+void check_runtime(Engine &engine, const std::optional<std::string> &runtime)
 {
-    const auto runtime = settings.value("runtime", "RUNTIME");
     if (runtime && *runtime != "containerd")
         engine.findings.push_back({Severity::Error,
                                    "its runtime is " + quote(*runtime) + ", which calls no hooks",
@@ -243,7 +169,7 @@ void check_runtime(Engine &engine, const WorkerSettings &settings)
  */
 std::string why_not_believed(const ProcessIdentity &identity)
 {
-    if (identity.user_namespace != read_link(AT_FDCWD, "/proc/self/ns/user", "'/proc/self/ns/user'"))
+    if (!identity.is_of_this_user_namespace)
         return "it is in another user namespace";
     if (identity.uids != "0 0 0 0")
         return "it is not root's: its user IDs are " + quote(identity.uids);
@@ -256,44 +182,69 @@ std::string why_not_believed(const ProcessIdentity &identity)
     return "";
 }
 
-/** Those that call themselves workers, with why they are not believed. @return whether that is all of them */
-bool visit_claims(
-    const std::function<void(const Process &, const ProcessIdentity &, const std::string &)> &visit)
+/** The processes that call themselves workers. Nothing is read that one names which is not believed. */
+struct Claims {
+    std::vector<std::pair<Process, ProcessIdentity>> believed;
+    size_t others = 0;
+    std::string first; ///< of the others: its number, and why it is taken for none
+    bool is_all = true;
+};
+
+void add_claim(Claims &claims, Process process)
 {
-    return visit_processes([&](const Process &process) {
-        const auto words = process.words();
-        if (!words || !is_worker(*words))
-            return;
-        try {
-            const ProcessIdentity identity = process.identity();
-            visit(process, identity, why_not_believed(identity));
-        } catch (const Error &error) {
-            visit(process, {}, error.what());
-        }
-    });
+    const std::vector<std::string> words = words_of(process);
+    if (words.empty() || !is_worker(words))
+        return;
+    ProcessIdentity identity;
+    std::string why;
+    try {
+        identity = identity_of(process);
+        why = why_not_believed(identity);
+    } catch (const Error &error) {
+        why = error.what();
+    }
+    if (why.empty())
+        claims.believed.emplace_back(std::move(process), std::move(identity));
+    else if (claims.others++ == 0)
+        claims.first = "(pid " + std::to_string(process.pid) + ") is taken for none: " + why;
 }
 
-/** A note if processes call themselves workers and are not believed. Nothing is read that they name. */
-Findings find_claims()
+Claims find_claims()
+{
+    Claims claims;
+    const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!proc.valid())
+        return claims;
+    auto pids = process_numbers(proc.get(), "'/proc'");
+    claims.is_all = pids.size() <= max_processes;
+    pids.resize(std::min(pids.size(), max_processes));
+    for (const pid_t pid : pids) {
+        Process process{pid, UniqueFd(::openat(proc.get(), std::to_string(pid).c_str(),
+                                               O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
+        if (process.directory.valid())
+            add_claim(claims, std::move(process));
+        else if (errno != ENOENT)
+            throw SystemError(errno, "cannot look at " + named(process), ErrorKind::BrokenHost);
+    }
+    return claims;
+}
+
+/** A note if processes call themselves workers and are not believed. */
+Findings check_claims()
 {
     Findings findings;
-    size_t count = 0;
-    std::string first;
-    const bool is_all = visit_claims(
-        [&](const Process &process, const ProcessIdentity & /*identity*/, const std::string &why) {
-            if (!why.empty() && count++ == 0)
-                first = "(pid " + std::to_string(process.pid()) + ") is taken for none: " + why;
-        });
-    if (!is_all)
+    const Claims claims = find_claims();
+    if (!claims.is_all)
         findings.push_back({Severity::Warning,
                             "there are more than " + std::to_string(max_processes) +
                                 " processes: a worker with a high number is not seen",
                             "end what starts so many, and run this again"});
-    if (count > 0)
-        findings.push_back({Severity::Note,
-                            "a process that calls itself a worker " + first +
-                                (count > 1 ? "; so are " + std::to_string(count - 1) + " more" : ""),
-                            ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
+    if (claims.others > 0)
+        findings.push_back(
+            {Severity::Note,
+             "a process that calls itself a worker " + claims.first +
+                 (claims.others > 1 ? "; so are " + std::to_string(claims.others - 1) + " more" : ""),
+             ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
     return findings;
 }
 
@@ -322,45 +273,38 @@ std::vector<Engine> find_written(const EngineKind &kind, const std::shared_ptr<c
     return engines;
 }
 
-Engine new_worker(const EngineKind &kind, const std::shared_ptr<const Sysroot> &host, const Process &process)
+/** What it names is read, and never run. */
+void read_worker(Engine &engine, const Process &process, const ProcessIdentity &identity)
 {
-    Engine engine = kind.new_engine(host);
-    engine.title = "concourse worker (pid " + std::to_string(process.pid()) + ")";
-    engine.remedy =
-        "start the worker with --containerd-oci-hooks-dir, or CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, "
-        "set to one directory with all files";
-    return engine;
-}
-
-/** Of one that is believed. What it names is read, and never run. */
-Engine read_worker(const EngineKind &kind, const std::shared_ptr<const Sysroot> &host, const Process &process,
-                   const ProcessIdentity &identity)
-{
-    Engine engine = new_worker(kind, host, process);
-    if (auto root = process.own_root())
+    if (auto root = own_root_of(process))
         engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
-    const WorkerSettings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
-                                  process.environment());
+    const std::vector<std::string> words = words_of(process);
+    const std::vector<std::string> environment = split_at_nul(read(process, "environ"));
     engine.directories_from = "it was started without --containerd-oci-hooks-dir";
-    if (const auto directory = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
+    if (const auto directory = worker_setting(words, environment, "containerd-oci-hooks-dir")) {
         engine.directory_paths = {*directory};
         engine.directories_from = "its option --containerd-oci-hooks-dir";
     }
-    process.check_is_still(identity);
+    check_is_still(process, identity);
     read_directories(engine);
-    check_runtime(engine, settings);
-    process.check_is_still(identity);
-    return engine;
+    check_runtime(engine, worker_setting(words, environment, "runtime"));
+    check_is_still(process, identity);
 }
 
-/** One that cannot be looked at to its end: nothing is known of it, and it is not taken for what it is not. */
-Engine read_or_say_why(const EngineKind &kind, const std::shared_ptr<const Sysroot> &host,
-                       const Process &process, const ProcessIdentity &identity)
+/** Of one that is believed. If it cannot be looked at to its end, nothing is known of it. */
+Engine worker_of(const EngineKind &kind, const std::shared_ptr<const Sysroot> &host, const Process &process,
+                 const ProcessIdentity &identity)
 {
+    Engine engine = kind.new_engine(host);
+    engine.title = "concourse worker (pid " + std::to_string(process.pid) + ")";
+    engine.remedy =
+        "start the worker with --containerd-oci-hooks-dir, or CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, "
+        "set to one directory with all files";
+    Engine read = engine;
     try {
-        return read_worker(kind, host, process, identity);
+        read_worker(read, process, identity);
+        return read;
     } catch (const Error &error) {
-        Engine engine = new_worker(kind, host, process);
         engine.directories_from = "it could not be looked at";
         engine.is_stopped = true;
         engine.findings.push_back({Severity::Error, error.what(), "run this again, as root"});
@@ -376,11 +320,9 @@ Engine read_or_say_why(const EngineKind &kind, const std::shared_ptr<const Sysro
 std::vector<Engine> find_workers(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot)
 {
     std::vector<Engine> workers;
-    if (is_this_host(*sysroot))
-        visit_claims([&](const Process &process, const ProcessIdentity &identity, const std::string &why) {
-            if (why.empty())
-                workers.push_back(read_or_say_why(kind, sysroot, process, identity));
-        });
+    const Claims claims = is_this_host(*sysroot) ? find_claims() : Claims();
+    for (const auto &[process, identity] : claims.believed)
+        workers.push_back(worker_of(kind, sysroot, process, identity));
     return workers.empty() ? find_written(kind, sysroot) : workers;
 }
 
@@ -393,7 +335,7 @@ std::vector<Section> notes_of_concourse(const EngineKind &kind, const Sysroot &s
         sections.push_back({kind.name,
                             {{Severity::Note, "it is installed, and no worker of it runs",
                               "start the worker: which directory of hooks it reads is known only then"}}});
-    if (Findings claims = find_claims(); !claims.empty())
+    if (Findings claims = check_claims(); !claims.empty())
         sections.push_back({"processes", std::move(claims)});
     return sections;
 }

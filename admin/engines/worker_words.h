@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ogh::admin {
@@ -17,20 +16,15 @@ std::vector<std::string> split_at_nul(std::string_view text);
 /** Whether a command line is one of Concourse's worker. @param words not empty */
 bool is_worker(const std::vector<std::string> &words);
 
-/** How a worker was told what: options win over the environment, and quickstart has a prefix of its own for both. */
-class WorkerSettings final {
-public:
-    /** @param words the command line, not empty @param environment NAME=VALUE, the last of equal names counts */
-    WorkerSettings(std::vector<std::string> words, std::vector<std::string> environment);
-
-    /** @param flag "runtime" @param variable "RUNTIME". @return nothing if it was not told */
-    [[nodiscard]] std::optional<std::string> value(const std::string &flag,
-                                                   const std::string &variable) const;
-
-private:
-    std::vector<std::string> words_;
-    std::vector<std::string> environment_;
-    bool is_quickstart_;
-};
+/**
+ * What a worker was told: an option wins over the environment, and quickstart has a prefix of its own for both.
+ * @param words the command line
+ * @param environment NAME=VALUE, the last of equal names counts
+ * @param option without dashes: of "runtime" the variable is CONCOURSE_RUNTIME
+ * @return nothing if it was not told
+ */
+std::optional<std::string> worker_setting(const std::vector<std::string> &words,
+                                          const std::vector<std::string> &environment,
+                                          const std::string &option);
 
 } // namespace ogh::admin

@@ -24,8 +24,7 @@ void check(std::string_view input)
     if (words.empty() || !is_worker(words))
         return;
     require(line.find("concourse") != std::string_view::npos, "no worker");
-    const WorkerSettings settings(words, environment);
-    if (const auto runtime = settings.value("runtime", "RUNTIME"))
+    if (const auto runtime = worker_setting(words, environment, "runtime"))
         require(line.find(*runtime) != std::string_view::npos ||
                     rest.find(*runtime) != std::string_view::npos,
                 "a setting that nobody has set");
