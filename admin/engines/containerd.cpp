@@ -25,7 +25,6 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t max_files = 128;
-constexpr std::int64_t first_that_merges = 3; // the version of the configuration of containerd 2.0
 constexpr const char *built_in_runtime = "runc";
 
 std::string text_in(const json &table, const std::vector<std::string> &names)
@@ -39,8 +38,8 @@ ContainerdRuntime runtime_of(const std::string &name, const json &table)
     const json *const systemd = find_in(table, {"options", "SystemdCgroup"});
     return {name, text_in(table, {"base_runtime_spec"}),
             systemd != nullptr && systemd->is_boolean() && systemd->get<bool>(),
-            texts_of(find_in(table, {"pod_annotations"})).value_or(std::vector<std::string>()),
-            texts_of(find_in(table, {"container_annotations"})).value_or(std::vector<std::string>())};
+            texts_of(find_in(table, {"pod_annotations"})),
+            texts_of(find_in(table, {"container_annotations"}))};
 }
 
 /** resolveImports() in cmd/containerd/server/config. */
@@ -68,6 +67,11 @@ std::vector<std::string> files_of_import(const Sysroot &sysroot, const std::stri
     return files;
 }
 
+std::vector<std::string> imports_of(const json &document)
+{
+    return texts_of(find_in(document, {"imports"}));
+}
+
 /** What the files say of the plugin, in their order. */
 class Reader final {
 public:
@@ -75,39 +79,20 @@ public:
 
     ContainerdConfig read(const std::optional<std::string> &main_text)
     {
-        config_.text = main_text ? main_text : read_main();
-        if (!config_.text)
+        const auto main = read_toml(sysroot_, containerd_main_file, main_text);
+        if (!main)
             return std::move(config_);
-        const json document = parsed(*config_.text);
-        config_.imports = texts_of(find_in(document, {"imports"})).value_or(std::vector<std::string>());
-        config_.version = version_in(document);
-        take(containerd_main_file, document);
-        while (!pending_.empty()) {
-            const std::string path = std::move(pending_.front());
-            pending_.pop_front();
-            if (!contains(config_.files, path))
+        config_.exists = true;
+        config_.imports = imports_of(*main);
+        config_.version = version_in(*main);
+        take(containerd_main_file, *main);
+        for (; !pending_.empty(); pending_.pop_front())
+            if (const std::string path = pending_.front(); !contains(config_.files, path))
                 take_import(path);
-        }
         return std::move(config_);
     }
 
 private:
-    [[nodiscard]] std::optional<std::string> read_main() const
-    {
-        constexpr size_t most = size_t{1} << 18U;
-        const auto place = sysroot_.find(containerd_main_file);
-        return place ? read_host_file(sysroot_, place->path, most) : std::nullopt;
-    }
-
-    static json parsed(const std::string &text)
-    {
-        try {
-            return parse_toml(text);
-        } catch (const Error &error) {
-            throw Error(ErrorKind::BrokenHost, quote(containerd_main_file) + ": " + error.what());
-        }
-    }
-
     static std::int64_t version_in(const json &document)
     {
         const json *const version = find_in(document, {"version"});
@@ -138,8 +123,7 @@ private:
                 config_.plugin = *plugin;
             config_.plugin_file = path;
         }
-        for (const std::string &import :
-             texts_of(find_in(document, {"imports"})).value_or(std::vector<std::string>()))
+        for (const std::string &import : imports_of(document))
             for (std::string &file : files_of_import(sysroot_, path, import))
                 pending_.push_back(std::move(file));
     }

@@ -13,6 +13,7 @@
 namespace ogh::admin {
 
 inline constexpr const char *containerd_main_file = "/etc/containerd/config.toml";
+inline constexpr std::int64_t first_that_merges = 3; ///< the version of the configuration of containerd 2.0
 
 /** A runtime of the plugin for CRI, which a pod's RuntimeClass names by its handler. */
 struct ContainerdRuntime {
@@ -25,7 +26,7 @@ struct ContainerdRuntime {
 
 /** containerd's configuration: its main file and those that this one imports (containerd-config.toml(5)). */
 struct ContainerdConfig {
-    std::optional<std::string> text;  ///< of the main file; nothing if there is none
+    bool exists = false;              ///< there is a main file
     std::int64_t version = 1;         ///< that the main file says: 1 if it says none
     std::vector<std::string> imports; ///< of the main file, as they are written
     std::vector<std::string> files;   ///< in the order in which they are read

@@ -73,12 +73,11 @@ bool is_ours(const ResolvedPath &place)
     struct stat status {};
     if (::fstat(place.fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
         return false;
-    const std::string ours = gpu_flag_script({});
-    std::string begin(ours.size(), '\0');
+    std::string begin(head.size(), '\0');
     const UniqueFd file =
         ProcFs().reopen(place.fd.get(), O_RDONLY | O_NONBLOCK | O_NOCTTY, quote(place.path));
     const ssize_t length = ::pread(file.get(), begin.data(), begin.size(), 0);
-    return length == static_cast<ssize_t>(begin.size()) && is_gpu_flag_script(begin);
+    return length == static_cast<ssize_t>(begin.size()) && begin == head;
 }
 
 /** Of what else stands where dockerd looks. */
@@ -140,14 +139,9 @@ std::string gpu_flag_script(const std::vector<HookCall> &calls)
     return text;
 }
 
-bool is_gpu_flag_script(std::string_view text)
-{
-    return text.starts_with(head);
-}
-
 std::optional<std::vector<HookCall>> parse_gpu_flag_script(std::string_view text)
 {
-    if (!is_gpu_flag_script(text))
+    if (!text.starts_with(head))
         return std::nullopt;
     std::vector<HookCall> calls;
     for (const std::string &line : split_list(text.substr(head.size()), '\n'))
@@ -190,7 +184,7 @@ std::optional<std::string> read_gpu_flag_script(const Sysroot &sysroot)
 std::optional<std::string> find_vendors_gpu_flag(const Sysroot &sysroot)
 {
     for (const char *const directory : program_directories()) {
-        std::string path = path_in(directory, gpu_flag_program);
+        std::string path = path_in(directory, file_name_of(gpu_flag_path));
         const auto place = sysroot.find(path);
         if (place && !is_ours(*place))
             return path;

@@ -16,10 +16,7 @@ namespace ogh::admin {
 // devices_nvidia_linux.go). It has one argument, "prestart", and dockerd's own environment; so a script of that name hands
 // the container's state on to the hooks.
 
-/** What dockerd looks for. */
-inline constexpr std::string_view gpu_flag_program = "nvidia-container-runtime-hook";
-
-/** Where the script lies: before the directory of NVIDIA's own packages on the PATH of a service. */
+/** Where the script lies, by the name that dockerd looks for: before the directory of NVIDIA's own packages on the PATH of a service. */
 inline constexpr const char *gpu_flag_path = "/usr/local/bin/nvidia-container-runtime-hook";
 
 /** A command line: the executable, by its absolute path, and its options. */
@@ -31,9 +28,6 @@ using HookCall = std::vector<std::string>;
  * @param calls without characters that do not belong in a line
  */
 std::string gpu_flag_script(const std::vector<HookCall> &calls);
-
-/** Whether a text begins as these scripts do, whatever has become of the rest. */
-bool is_gpu_flag_script(std::string_view text);
 
 /** @return what it calls; nothing if it is not, to the byte, a script of these */
 std::optional<std::vector<HookCall>> parse_gpu_flag_script(std::string_view text);

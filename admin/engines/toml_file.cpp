@@ -130,12 +130,13 @@ nlohmann::json parse_toml(const std::string &toml)
     }
 }
 
-std::optional<nlohmann::json> read_toml(const Sysroot &sysroot, const std::string &path)
+std::optional<nlohmann::json> read_toml(const Sysroot &sysroot, const std::string &path,
+                                        std::optional<std::string> text)
 {
     // Engines' own examples have 0.03 MB, and the library takes a second for a table of a megabyte that was made for it.
     constexpr size_t most = size_t{1} << 18U;
-    const auto place = sysroot.find(path);
-    const auto text = place ? read_host_file(sysroot, place->path, most) : std::nullopt;
+    if (const auto place = text ? std::nullopt : sysroot.find(path))
+        text = read_host_file(sysroot, place->path, most);
     try {
         return text ? std::optional(parse_toml(*text)) : std::nullopt;
     } catch (const Error &error) {
@@ -155,11 +156,11 @@ const nlohmann::json *find_in(const nlohmann::json &document, const std::vector<
     return found;
 }
 
-std::optional<std::vector<std::string>> texts_of(const nlohmann::json *list)
+std::vector<std::string> texts_of(const nlohmann::json *list)
 {
-    if (list == nullptr || !list->is_array())
-        return std::nullopt;
     std::vector<std::string> texts;
+    if (list == nullptr || !list->is_array())
+        return texts;
     for (const nlohmann::json &each : *list)
         if (each.is_string())
             texts.push_back(each.get<std::string>());
@@ -170,7 +171,8 @@ std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const
                                                    const std::string &list)
 {
     const auto document = read_toml(sysroot, path);
-    return document ? texts_of(find_in(*document, split_list(list, '.'))) : std::nullopt;
+    const auto *const found = document ? find_in(*document, split_list(list, '.')) : nullptr;
+    return found != nullptr && found->is_array() ? std::optional(texts_of(found)) : std::nullopt;
 }
 
 } // namespace ogh::admin

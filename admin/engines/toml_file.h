@@ -18,14 +18,18 @@ namespace ogh::admin {
  */
 nlohmann::json parse_toml(const std::string &toml);
 
-/** The same of a file, which the message of an error names; nothing if there is no file. */
-std::optional<nlohmann::json> read_toml(const Sysroot &sysroot, const std::string &path);
+/**
+ * The same of a file, which the message of an error names; nothing if there is no file.
+ * @param text in place of what the file says
+ */
+std::optional<nlohmann::json> read_toml(const Sysroot &sysroot, const std::string &path,
+                                        std::optional<std::string> text = std::nullopt);
 
 /** What has these names, each within the one before. @return nullptr if there is no such thing */
 const nlohmann::json *find_in(const nlohmann::json &document, const std::vector<std::string> &names);
 
-/** The strings of a list; what else is in it is left out. @return nothing if it is no list, or nullptr */
-std::optional<std::vector<std::string>> texts_of(const nlohmann::json *list);
+/** The strings of a list; what else is in it is left out. @param list nullptr, and what is no list, have none */
+std::vector<std::string> texts_of(const nlohmann::json *list);
 
 /**
  * The strings of a list in a file in TOML.

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/letters.h"
@@ -35,52 +36,50 @@ bool is_known(const DottedVersion &version)
            (version >= DottedVersion{2, 0} && version < DottedVersion{2, 5});
 }
 
-constexpr const char *process = R"({
-  "user": {"uid": 0, "gid": 0},
-  "cwd": "/",
-  "capabilities": {},
-  "noNewPrivileges": true
-})";
-
-constexpr const char *capabilities = R"([
-  "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FSETID", "CAP_FOWNER", "CAP_MKNOD", "CAP_NET_RAW", "CAP_SETGID",
-  "CAP_SETUID", "CAP_SETFCAP", "CAP_SETPCAP", "CAP_NET_BIND_SERVICE", "CAP_SYS_CHROOT", "CAP_KILL",
-  "CAP_AUDIT_WRITE"
-])";
-
-constexpr const char *mounts = R"([
-  {"destination": "/proc", "type": "proc", "source": "proc", "options": ["nosuid", "noexec", "nodev"]},
-  {"destination": "/dev", "type": "tmpfs", "source": "tmpfs",
-   "options": ["nosuid", "strictatime", "mode=755", "size=65536k"]},
-  {"destination": "/dev/pts", "type": "devpts", "source": "devpts",
-   "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"]},
-  {"destination": "/dev/shm", "type": "tmpfs", "source": "shm",
-   "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"]},
-  {"destination": "/dev/mqueue", "type": "mqueue", "source": "mqueue", "options": ["nosuid", "noexec", "nodev"]},
-  {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"]},
-  {"destination": "/run", "type": "tmpfs", "source": "tmpfs",
-   "options": ["nosuid", "strictatime", "mode=755", "size=65536k"]}
-])";
-
-// Powercap is hidden since 1.6.26 and 1.7.11, and does no harm to hide before.
-constexpr const char *linux_part = R"({
-  "resources": {"devices": [{"allow": false, "access": "rwm"}]},
-  "cgroupsPath": "/default",
-  "namespaces": [{"type": "pid"}, {"type": "ipc"}, {"type": "uts"}, {"type": "mount"}, {"type": "network"}],
-  "maskedPaths": ["/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
-                  "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/sys/firmware",
-                  "/sys/devices/virtual/powercap", "/proc/scsi"],
-  "readonlyPaths": ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+// Powercap is hidden since 1.6.26 and 1.7.11, and does no harm to hide before. All sets of capabilities are the same.
+constexpr const char *default_spec = R"({
+  "ociVersion": "1.0.2",
+  "process": {
+    "user": {"uid": 0, "gid": 0},
+    "cwd": "/",
+    "capabilities": {
+      "bounding": ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FSETID", "CAP_FOWNER", "CAP_MKNOD", "CAP_NET_RAW", "CAP_SETGID",
+        "CAP_SETUID", "CAP_SETFCAP", "CAP_SETPCAP", "CAP_NET_BIND_SERVICE", "CAP_SYS_CHROOT", "CAP_KILL", "CAP_AUDIT_WRITE"]
+    },
+    "noNewPrivileges": true
+  },
+  "root": {"path": "rootfs"},
+  "mounts": [
+    {"destination": "/proc", "type": "proc", "source": "proc", "options": ["nosuid", "noexec", "nodev"]},
+    {"destination": "/dev", "type": "tmpfs", "source": "tmpfs",
+     "options": ["nosuid", "strictatime", "mode=755", "size=65536k"]},
+    {"destination": "/dev/pts", "type": "devpts", "source": "devpts",
+     "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"]},
+    {"destination": "/dev/shm", "type": "tmpfs", "source": "shm",
+     "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"]},
+    {"destination": "/dev/mqueue", "type": "mqueue", "source": "mqueue", "options": ["nosuid", "noexec", "nodev"]},
+    {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"]},
+    {"destination": "/run", "type": "tmpfs", "source": "tmpfs",
+     "options": ["nosuid", "strictatime", "mode=755", "size=65536k"]}
+  ],
+  "linux": {
+    "resources": {"devices": [{"allow": false, "access": "rwm"}]},
+    "cgroupsPath": "/default",
+    "namespaces": [{"type": "pid"}, {"type": "ipc"}, {"type": "uts"}, {"type": "mount"}, {"type": "network"}],
+    "maskedPaths": ["/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+      "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/sys/firmware", "/sys/devices/virtual/powercap",
+      "/proc/scsi"],
+    "readonlyPaths": ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+  }
 })";
 
 ordered_json own_copy()
 {
-    ordered_json spec = {{"ociVersion", "1.0.2"}, {"process", ordered_json::parse(process)}};
-    for (const char *const set : {"bounding", "effective", "permitted"})
-        spec["process"]["capabilities"][set] = ordered_json::parse(capabilities);
-    spec["root"] = {{"path", "rootfs"}};
-    spec["mounts"] = ordered_json::parse(mounts);
-    spec["linux"] = ordered_json::parse(linux_part);
+    ordered_json spec = ordered_json::parse(default_spec);
+    ordered_json &sets = spec["process"]["capabilities"];
+    const ordered_json all = sets["bounding"];
+    sets["effective"] = all;
+    sets["permitted"] = all;
     return spec;
 }
 
@@ -144,7 +143,6 @@ std::string with_hooks(ordered_json spec, const std::vector<ordered_json> &hooks
 
 constexpr const char *spec_prefix = "/etc/containerd/oci-gpu-hooks-";
 constexpr const char *usual_drop_ins = "/etc/containerd/conf.d/*.toml";
-constexpr std::int64_t first_that_merges = 3; // the version of the configuration of containerd 2.0
 
 // What containerd 1 has of itself as long as no runtime is named, and not from then on.
 constexpr const char *built_in_options = R"(  BinaryName = ""
@@ -221,7 +219,7 @@ private:
 
     void check_version() const
     {
-        if (config_.text && config_.version < 2)
+        if (config_.exists && config_.version < 2)
             throw Error(ErrorKind::BrokenHost,
                         quote(containerd_main_file) +
                             " does not say version = 2, or a later one: bring it to that "
@@ -255,7 +253,7 @@ private:
         for (const OurHook &hook : our_hooks()) {
             const auto old = std::find_if(before.begin(), before.end(),
                                           [&](const HookFile &file) { return file.ours == &hook; });
-            const bool is_named = std::find(wanted.begin(), wanted.end(), &hook) != wanted.end();
+            const bool is_named = contains(wanted, &hook);
             const bool goes_along = hook.name == "ldcache-update" && host_.sysroot->find(hook.executable);
             if (is_named && (old == before.end() || !request_.options.empty()))
                 entries.push_back(hook_entry(hook, request_.options));
@@ -317,7 +315,7 @@ private:
     void plan_part()
     {
         const std::string path = quote(containerd_main_file);
-        if (!config_.text)
+        if (!config_.exists)
             throw Error(ErrorKind::BrokenHost,
                         "there is no " + path + ": containerd config default > " + containerd_main_file);
         if (!config_.plugin_file.empty() && config_.plugin_file != containerd_main_file)
@@ -334,7 +332,7 @@ private:
     {
         const std::string file = "oci-gpu-hooks-" + name_ + ".toml";
         // Of the main file's version: of another one, containerd 2 brings only one of the two to its own names.
-        const std::int64_t version = config_.text ? config_.version : first_that_merges;
+        const std::int64_t version = config_.exists ? config_.version : first_that_merges;
         std::string directory = directory_of(usual_drop_ins);
         bool is_reached = false;
         for (const std::string &import : config_.imports) {
@@ -358,8 +356,8 @@ private:
         for (const std::string &import : config_.imports)
             list += nlohmann::json(import).dump() + ", ";
         plan_.said.push_back(std::string("no file there is read so far: have this ") +
-                             (config_.text ? "above the first table of " : "in a file ") +
-                             containerd_main_file + ":\n" + (config_.text ? "" : "    version = 3\n") +
+                             (config_.exists ? "above the first table of " : "in a file ") +
+                             containerd_main_file + ":\n" + (config_.exists ? "" : "    version = 3\n") +
                              "    imports = [" + list + "\"" + usual_drop_ins + "\"]");
     }
 

@@ -22,9 +22,7 @@ void check(std::string_view input)
             continue;
         // TOML is text, and the library is not to be trusted with that.
         require(is_utf8(text), "no text");
-        if (*texts.value)
-            require(std::all_of((*texts.value)->begin(), (*texts.value)->end(), is_utf8),
-                    "a value is no text");
+        require(std::all_of(texts.value->begin(), texts.value->end(), is_utf8), "a value is no text");
     }
 }
 
