@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "doctor/check_hook_file.h"
+#include "doctor/checks.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "install/changes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/check_cdi.h"
+#include "doctor/checks.h"
 
 #include <algorithm>
 #include <set>
@@ -9,8 +9,6 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "cdi/spec_directories.h"
-#include "doctor/check_engine.h"
-#include "doctor/check_hook_file.h"
 
 namespace ogh::admin {
 

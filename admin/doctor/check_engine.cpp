@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/check_engine.h"
+#include "doctor/checks.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "doctor/check_hook_file.h"
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "registration/hooks.h"
@@ -307,6 +306,22 @@ Findings check_runtime(const Engine &engine)
              "file of --log-file, and in the file that a container's annotation run.oci.hooks.stderr names"}};
 }
 
+/** Vendors' hooks in the directories that the engine reads, and vendors' runtimes in its configuration. */
+Findings check_vendors(const Engine &engine)
+{
+    Findings findings;
+    for (const FileInEffect &each : files_in_effect(engine.directories))
+        for (const VendorTool &tool : tools)
+            if (file_name_of(each.file->executable).starts_with(tool.prefix))
+                findings.push_back({Severity::Warning,
+                                    quote(each.file->path) + " calls " + tool.vendor + "'s own hook " +
+                                        quote(each.file->executable) + ": " + past_the_policy(tool),
+                                    "remove the file, if the hooks of this collection are to give GPUs"});
+    for (const std::string &file : engine.kind->configuration(*engine.sysroot))
+        add(findings, check_runtimes(read_settings(*engine.sysroot, file), file));
+    return findings;
+}
+
 } // namespace
 
 std::string read_settings(const Sysroot &sysroot, const std::string &file)
@@ -331,21 +346,6 @@ Findings check_runtimes(const std::string &settings, const std::string &file)
                                     "'s runtime: where that is asked for, or the default, " +
                                     past_the_policy(tool),
                                 "remove it, if the hooks alone are to give GPUs"});
-    return findings;
-}
-
-Findings check_vendors(const Engine &engine)
-{
-    Findings findings;
-    for (const FileInEffect &each : files_in_effect(engine.directories))
-        for (const VendorTool &tool : tools)
-            if (file_name_of(each.file->executable).starts_with(tool.prefix))
-                findings.push_back({Severity::Warning,
-                                    quote(each.file->path) + " calls " + tool.vendor + "'s own hook " +
-                                        quote(each.file->executable) + ": " + past_the_policy(tool),
-                                    "remove the file, if the hooks of this collection are to give GPUs"});
-    for (const std::string &file : engine.kind->configuration(*engine.sysroot))
-        add(findings, check_runtimes(read_settings(*engine.sysroot, file), file));
     return findings;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/check_hook_file.h"
+#include "doctor/checks.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -23,7 +23,6 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "build_config.h"
-#include "engines/installed_hooks.h"
 #include "host/root_alone.h"
 #include "kernel/proc_fs.h"
 #include "loader/elf_file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/check_host.h"
+#include "doctor/checks.h"
 
 #include <sys/stat.h>
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/text.h"
-#include "doctor/check_hook_file.h"
+#include "doctor/checks.h"
 #include "engines/docker.h"
 #include "engines/installed_hooks.h"
 #include "install/plans.h"

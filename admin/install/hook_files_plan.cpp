@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "doctor/check_engine.h"
+#include "doctor/checks.h"
 #include "engines/installed_hooks.h"
 #include "hook/cdi_option.h"
 #include "hook/options.h"

@@ -6,7 +6,7 @@
 #include "base/contains.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "doctor/check_cdi.h"
+#include "doctor/checks.h"
 #include "engines/engine.h"
 #include "registration/hook_file.h"
 
