@@ -9,6 +9,9 @@
 
 namespace ogh::admin {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Fault, evidence, gpu, text, since, over_ns, is_drained, binding)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Memory, boot, next, faults)
+
 namespace {
 
 using Evidence = Fault::Evidence;
@@ -35,7 +38,7 @@ void add_fault(Memory &memory, Fault fault)
 void set_over(Memory &memory, const LeaseKey &gpu, Evidence evidence, const Moment &now)
 {
     for (Fault &fault : memory.faults) {
-        if (fault.gpu == gpu && fault.evidence == evidence && !fault.over_ns)
+        if (fault.gpu == gpu && fault.evidence == evidence && fault.over_ns == 0)
             fault.over_ns = now.boottime_ns;
     }
 }
@@ -43,31 +46,6 @@ void set_over(Memory &memory, const LeaseKey &gpu, Evidence evidence, const Mome
 bool is_ours(const Drain &drain, const LeaseKey &gpu)
 {
     return drain.key == gpu && drain.by == drained_by_check;
-}
-
-nlohmann::ordered_json as_json(const Fault &fault)
-{
-    return {{"gpu", fault.gpu},
-            {"text", fault.text},
-            {"state", fault.evidence == Evidence::State},
-            {"since", fault.since},
-            {"over", fault.over_ns ? nlohmann::ordered_json(*fault.over_ns) : nlohmann::ordered_json()},
-            {"drained", fault.is_drained},
-            {"binding", fault.binding}};
-}
-
-Fault fault_of(const nlohmann::json &json)
-{
-    Fault fault;
-    fault.gpu = json.at("gpu").get<std::string>();
-    fault.text = json.at("text").get<std::string>();
-    fault.evidence = json.at("state").get<bool>() ? Evidence::State : Evidence::Message;
-    fault.since = json.at("since").get<std::int64_t>();
-    if (!json.at("over").is_null())
-        fault.over_ns = json.at("over").get<std::int64_t>();
-    fault.is_drained = json.at("drained").get<bool>();
-    fault.binding = json.at("binding").get<std::uint64_t>();
-    return fault;
 }
 
 using nlohmann::ordered_json;
@@ -90,7 +68,7 @@ std::vector<const Fault *> failed(const CheckFindings &findings)
 {
     std::vector<const Fault *> faults;
     for (const Fault &fault : findings.faults) {
-        if (!fault.over_ns)
+        if (fault.over_ns == 0)
             faults.push_back(&fault);
     }
     return faults;
@@ -99,7 +77,7 @@ std::vector<const Fault *> failed(const CheckFindings &findings)
 std::string fault_line(const CheckFindings &findings, const Fault &fault)
 {
     const std::string gpu = std::string(vendor_in(fault.gpu)) + " " + label_of(findings, fault.gpu);
-    if (fault.over_ns)
+    if (fault.over_ns != 0)
         return gpu + " is well again, and is given again after a while: " + fault.text + "\n";
     return gpu + " has failed: " + fault.text + ", since " + utc_text(fault.since) +
            (fault.is_drained ? "; it is drained\n" : "; it is not drained\n");
@@ -123,7 +101,7 @@ ordered_json as_json(const CheckFindings &findings, const Fault &fault)
             {"index", index ? ordered_json(*index) : ordered_json()},
             {"text", fault.text},
             {"since", utc_text(fault.since)},
-            {"over", fault.over_ns.has_value()},
+            {"over", fault.over_ns != 0},
             {"drained", fault.is_drained}};
 }
 
@@ -143,7 +121,8 @@ void apply_state(Memory &memory, const LeaseKey &gpu, const std::optional<std::s
     if (!text)
         return set_over(memory, gpu, Evidence::State, now);
     const auto is_known = [&](const Fault &fault) {
-        return fault.gpu == gpu && fault.evidence == Evidence::State && fault.text == *text && !fault.over_ns;
+        return fault.gpu == gpu && fault.evidence == Evidence::State && fault.text == *text &&
+               fault.over_ns == 0;
     };
     if (std::none_of(memory.faults.begin(), memory.faults.end(), is_known))
         add_fault(memory, {Evidence::State, gpu, *text, now.unix_seconds});
@@ -152,7 +131,7 @@ void apply_state(Memory &memory, const LeaseKey &gpu, const std::optional<std::s
 void apply_binding(Memory &memory, const LeaseKey &gpu, std::uint64_t binding, const Moment &now)
 {
     for (Fault &fault : memory.faults) {
-        if (fault.gpu != gpu || fault.evidence != Evidence::Message || fault.over_ns)
+        if (fault.gpu != gpu || fault.evidence != Evidence::Message || fault.over_ns != 0)
             continue;
         if (fault.binding == 0)
             fault.binding = binding;
@@ -166,19 +145,19 @@ void compare(Memory &memory, const std::vector<Drain> &drains)
     std::erase_if(memory.faults, [&](const Fault &fault) {
         return fault.is_drained ? std::none_of(drains.begin(), drains.end(),
                                                [&](const Drain &drain) { return is_ours(drain, fault.gpu); })
-                                : fault.over_ns.has_value();
+                                : fault.over_ns != 0;
     });
     for (const Drain &drain : drains) {
         const auto is_its = [&](const Fault &fault) { return fault.gpu == drain.key; };
         if (drain.by == drained_by_check && std::none_of(memory.faults.begin(), memory.faults.end(), is_its))
-            add_fault(memory, {Evidence::Message, drain.key, drain.reason, drain.since, {}, true});
+            add_fault(memory, {Evidence::Message, drain.key, drain.reason, drain.since, 0, true});
     }
 }
 
 DrainChanges settle_drains(Memory &memory, std::int64_t settle_ns, const Moment &now)
 {
     const auto lasts = [&](const Fault &fault) {
-        return !fault.over_ns || now.boottime_ns - *fault.over_ns < settle_ns;
+        return fault.over_ns == 0 || now.boottime_ns - fault.over_ns < settle_ns;
     };
     DrainChanges changes;
     for (Fault &fault : memory.faults) {
@@ -197,21 +176,13 @@ DrainChanges settle_drains(Memory &memory, std::int64_t settle_ns, const Moment 
 
 std::string to_text(const Memory &memory)
 {
-    nlohmann::ordered_json document = {
-        {"boot", memory.boot}, {"next", memory.next}, {"faults", nlohmann::ordered_json::array()}};
-    for (const Fault &fault : memory.faults)
-        document["faults"].push_back(as_json(fault));
-    return document.dump(-1, ' ', true) + "\n";
+    return nlohmann::json(memory).dump(-1, ' ', true) + "\n";
 }
 
 std::optional<Memory> parse_memory(std::string_view text)
 {
     try {
-        const auto document = nlohmann::json::parse(text);
-        Memory memory{document.at("boot").get<std::string>(), document.at("next").get<std::uint64_t>(), {}};
-        for (const auto &fault : document.at("faults"))
-            memory.faults.push_back(fault_of(fault));
-        return memory;
+        return nlohmann::json::parse(text).get<Memory>();
     } catch (const nlohmann::json::exception &) {
         return std::nullopt;
     }

@@ -20,10 +20,10 @@ struct Fault {
     /** What shows it: a message is there once, and a state until it is another one. */
     enum class Evidence { Message, State } evidence = Evidence::Message;
     LeaseKey gpu;
-    std::string text;                         ///< for people; printable
-    std::int64_t since = 0;                   ///< seconds of CLOCK_REALTIME; for people alone
-    std::optional<std::int64_t> over_ns = {}; ///< CLOCK_BOOTTIME: when a sign was seen that it is over
-    bool is_drained = false;                  ///< a drain was made for it
+    std::string text;          ///< for people; printable
+    std::int64_t since = 0;    ///< seconds of CLOCK_REALTIME; for people alone
+    std::int64_t over_ns = 0;  ///< CLOCK_BOOTTIME: when a sign was seen that it is over; 0: it is not
+    bool is_drained = false;   ///< a drain was made for it
     std::uint64_t binding = 0; ///< of a Message: as of apply_binding() since then; 0: there was none yet
 
     bool operator==(const Fault &) const = default;

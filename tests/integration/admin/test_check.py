@@ -299,8 +299,8 @@ def test_the_log_of_another_boot(checked):
     checked.log("a", "b")
     checked.find()
     checked.memory(lambda document: document.update(
-        boot="0", next=99, faults=[{"gpu": f"nvidia:{SECOND.address}", "text": "x", "state": False, "since": 1,
-                                    "over": None, "drained": False, "binding": 0}]))
+        boot="0", next=99, faults=[{"gpu": f"nvidia:{SECOND.address}", "text": "x", "evidence": 0, "since": 1,
+                                    "over_ns": 0, "is_drained": False, "binding": 0}]))
     found, status = checked.find("--drain")
     assert (status, found["faults"], checked.drains(), checked.memory()["next"]) == (NOTHING, [], [], 2)
 
