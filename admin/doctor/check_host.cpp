@@ -55,8 +55,7 @@ std::string how_to_write_again(const InstalledFile &file)
 
 Finding gone(const Sysroot &sysroot, const InstalledFile &file)
 {
-    const std::string kept = kept_directory + file.path + (file.part.empty() ? "" : "." + file.part);
-    if (sysroot.find(kept))
+    if (const std::string kept = kept_path(file); sysroot.find(kept))
         return {Severity::Error,
                 quote(file.path) + ", which 'install' has written for " + quote_list(file.engines) +
                     ", is out of effect: it is kept in " + quote(kept),

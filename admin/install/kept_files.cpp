@@ -29,62 +29,36 @@ std::vector<HookFile> others_in(std::string_view directory, const Sysroot &sysro
 
 const std::string list_path = std::string(kept_directory) + "/list.json";
 
-std::string kept_path(const InstalledFile &file)
-{
-    return kept_directory + file.path + (file.part.empty() ? "" : "." + file.part);
-}
-
 Manifest read_list(const RootFiles &root)
 {
     const PresentFile present = root.look(list_path);
     return present.is_plain ? Manifest::parse(present.text) : Manifest();
 }
 
-void store_list(RootFiles &root, const Manifest &list)
-{
-    if (list.files.empty())
-        root.remove(list_path);
-    else
-        root.write(list_path, list.to_text());
-}
-
 /** Of what `install` has written and of what somebody else has, each once. */
-class Registrations final {
-public:
-    explicit Registrations(const std::shared_ptr<const Sysroot> &sysroot) : list_(Manifest::read(*sysroot))
-    {
-        for (const Engine &engine : find_engines(sysroot))
-            if (!has_own_root(engine) && engine.kind->way != EngineKind::Way::Cdi)
-                for (const HookDirectory &directory : engine.directories)
-                    add(directory, engine.name);
-        for (const std::string_view path : {default_hooks_directory, own_hooks_directory})
-            add(read_hook_directory(*sysroot, std::string(path), DirectoryRules::HooksD), "");
-        for (const std::string &path : specs_that_call_hooks(*sysroot))
-            add(path, "");
-        sort_for_removal(list_.files);
-    }
-
-    [[nodiscard]] const std::vector<InstalledFile> &files() const { return list_.files; }
-
-private:
-    void add(const std::string &path, const std::string &engine)
-    {
-        if (list_.find(path) != nullptr)
-            return;
-        list_.files.push_back({path, "", {}, "", {}});
-        if (!engine.empty())
-            list_.files.back().engines.push_back(engine);
-    }
-
-    void add(const HookDirectory &directory, const std::string &engine)
-    {
+std::vector<InstalledFile> registrations(const std::shared_ptr<const Sysroot> &sysroot)
+{
+    Manifest list = Manifest::read(*sysroot);
+    const auto add = [&](const std::string &path, std::vector<std::string> engines) {
+        if (list.find(path) == nullptr)
+            list.files.push_back({path, "", std::move(engines), "", {}});
+    };
+    const auto add_files = [&](const HookDirectory &directory, const std::vector<std::string> &engines) {
         for (const HookFile &file : directory.files)
             if (file.ours != nullptr)
-                add(file.path, engine);
-    }
-
-    Manifest list_;
-};
+                add(file.path, engines);
+    };
+    for (const Engine &engine : find_engines(sysroot))
+        if (!has_own_root(engine) && engine.kind->way != EngineKind::Way::Cdi)
+            for (const HookDirectory &directory : engine.directories)
+                add_files(directory, {engine.name});
+    for (const std::string_view path : {default_hooks_directory, own_hooks_directory})
+        add_files(read_hook_directory(*sysroot, std::string(path), DirectoryRules::HooksD), {});
+    for (const std::string &path : specs_that_call_hooks(*sysroot))
+        add(path, {});
+    sort_for_removal(list.files);
+    return std::move(list.files);
+}
 
 bool is_for(const std::vector<InstalledFile> &files, std::string_view engine)
 {
@@ -207,8 +181,7 @@ std::vector<std::string> take_out_of_effect(const std::shared_ptr<const Sysroot>
                                             bool dry_run)
 {
     std::vector<std::string> said;
-    const std::vector<InstalledFile> files =
-        find_movable(*sysroot, root, Registrations(sysroot).files(), said);
+    const std::vector<InstalledFile> files = find_movable(*sysroot, root, registrations(sysroot), said);
     for (const InstalledFile &file : files)
         said.push_back(std::string(dry_run ? "would move " : "moved ") + shown(file) + " to " +
                        quote(kept_path(file)));
@@ -220,7 +193,7 @@ std::vector<std::string> take_out_of_effect(const std::shared_ptr<const Sysroot>
         root.write(kept_path(file), present.text, present.mode);
         list.add(file);
     }
-    store_list(root, list); // before anything is removed: whatever happens, what is kept is known
+    store(root, list, list_path); // before anything is removed: whatever happens, what is kept is known
     for (const InstalledFile &file : files)
         remove_written(root, file);
     say_what_follows(files, said);
@@ -257,7 +230,7 @@ KeptFiles put_back(RootFiles &root)
             result.said.push_back("put back " + shown(*file));
     }
     if (!list.files.empty())
-        store_list(root, left);
+        store(root, left, list_path);
     return result;
 }
 
@@ -272,7 +245,7 @@ KeptFiles remove_kept(RootFiles &root, bool dry_run)
             root.remove(result.paths.back());
     }
     if (!dry_run && !list.files.empty())
-        store_list(root, {});
+        store(root, {}, list_path);
     return result;
 }
 

@@ -198,12 +198,8 @@ void RootFiles::unlink(const std::string &path) const
     sync_directory(directory->get(), directory_of(path));
 }
 
-void RootFiles::write(const std::string &path, std::string_view text, mode_t mode, const std::string &aside)
+void RootFiles::add_undo(const std::string &path, const PresentFile &before, const std::string &aside)
 {
-    const PresentFile before = look(path);
-    static_cast<void>(make_directory(directory_of(path)));
-    if (!aside.empty())
-        static_cast<void>(make_directory(aside));
     undo_.add([files = this, before, path, aside] {
         try {
             if (before.is_plain)
@@ -214,6 +210,15 @@ void RootFiles::write(const std::string &path, std::string_view text, mode_t mod
             return; // the error that led here says what is wrong with this host
         }
     });
+}
+
+void RootFiles::write(const std::string &path, std::string_view text, mode_t mode, const std::string &aside)
+{
+    const PresentFile before = look(path);
+    static_cast<void>(make_directory(directory_of(path)));
+    if (!aside.empty())
+        static_cast<void>(make_directory(aside));
+    add_undo(path, before, aside);
     put(path, text, mode, aside);
 }
 
@@ -233,13 +238,7 @@ void RootFiles::remove(const std::string &path)
     const PresentFile before = look(path);
     if (!before.is_plain)
         return;
-    undo_.add([files = this, before, path] {
-        try {
-            files->put(path, before.text, before.mode, "");
-        } catch (const Error &) {
-            return;
-        }
-    });
+    add_undo(path, before, "");
     unlink(path);
 }
 
@@ -284,12 +283,12 @@ void remove_written(RootFiles &root, const InstalledFile &file)
         write_part(root, file, "");
 }
 
-void store(RootFiles &root, const Manifest &manifest)
+void store(RootFiles &root, const Manifest &manifest, const std::string &path)
 {
     if (manifest.files.empty())
-        root.remove(Manifest::path);
+        root.remove(path);
     else
-        root.write(Manifest::path, manifest.to_text());
+        root.write(path, manifest.to_text());
 }
 
 } // namespace ogh::admin

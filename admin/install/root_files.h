@@ -81,6 +81,7 @@ private:
     UniqueFd make_directory(const std::string &path);
     void put(const std::string &path, std::string_view text, mode_t mode, const std::string &aside) const;
     void unlink(const std::string &path) const;
+    void add_undo(const std::string &path, const PresentFile &before, const std::string &aside);
 
     UniqueFd root_;
     UniqueFd lock_;
@@ -100,6 +101,6 @@ void write_part(RootFiles &root, const InstalledFile &file, const std::string &t
 void remove_written(RootFiles &root, const InstalledFile &file);
 
 /** Writes the list, or removes it where it is empty. @throws Error */
-void store(RootFiles &root, const Manifest &manifest);
+void store(RootFiles &root, const Manifest &manifest, const std::string &path = Manifest::path);
 
 } // namespace ogh::admin

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,8 @@
 #include "host/host_file.h"
 
 namespace ogh::admin {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(InstalledFile, path, hash, engines, hook, options, part)
 
 namespace {
 
@@ -27,57 +30,29 @@ std::string last_line_of(const std::string &name)
     return "# The end of what oci-gpu-hooks install has written: " + name + ".\n";
 }
 
-/** Where a whole line begins. @return npos if it is not there */
-size_t find_line(const std::string &text, const std::string &line)
-{
-    for (size_t at = text.find(line); at != std::string::npos; at = text.find(line, at + 1))
-        if (at == 0 || text[at - 1] == '\n')
-            return at;
-    return std::string::npos;
-}
-
-struct Place {
-    size_t begin;
-    size_t length;
-};
-
-std::optional<Place> find_part(const std::string &text, const std::string &name)
+/** Where the part begins, and how long it is. */
+std::optional<std::pair<size_t, size_t>> find_part(const std::string &text, const std::string &name)
 {
     const std::string last = last_line_of(name);
-    const size_t begin = find_line(text, first_line(name));
-    const size_t end = find_line(text, last);
+    const std::string lines =
+        "\n" + text; // each has a line break in front of it, and begins where that stands here
+    const size_t begin = lines.find("\n" + first_line(name));
+    const size_t end = lines.find("\n" + last);
     if (begin == std::string::npos && end == std::string::npos)
         return std::nullopt;
     if (begin == std::string::npos || end == std::string::npos || end < begin)
         throw Error(ErrorKind::BrokenHost,
                     "of the two lines around what was written for " + quote(name) +
                         " one is missing: remove the other one, and what belongs to it");
-    return Place{begin, end + last.size() - begin};
+    return std::pair(begin, end + last.size() - begin);
 }
 
 using nlohmann::json;
-using nlohmann::ordered_json;
 
 constexpr size_t max_manifest_size = size_t{1} << 20U;
 constexpr size_t max_written_files = 256; // a few for each engine; each is read, and compared with others
 
 constexpr const char *what = "the list of what 'install' has written (/var/lib/oci-gpu-hooks/installed.json)";
-
-std::vector<std::string> texts_in(const json &object, const char *name)
-{
-    std::vector<std::string> found;
-    if (const json *const list = find_member(object, name))
-        for (const json &each : *list)
-            found.push_back(checked_string(each, name, what));
-    return found;
-}
-
-InstalledFile parse_file(const json &object)
-{
-    return {string_member(object, "path", what), string_member(object, "hash", what),
-            texts_in(object, "engines"),         string_member(object, "hook", what),
-            texts_in(object, "options"),         string_member(object, "part", what)};
-}
 
 } // namespace
 
@@ -89,17 +64,22 @@ std::string marked(const std::string &name, const std::string &text)
 std::optional<std::string> part_in(const std::string &text, const std::string &name)
 {
     const auto place = find_part(text, name);
-    return place ? std::optional(text.substr(place->begin, place->length)) : std::nullopt;
+    return place ? std::optional(text.substr(place->first, place->second)) : std::nullopt;
 }
 
 std::string with_part(const std::string &text, const std::string &name, const std::string &part)
 {
     std::string changed = text;
     if (const auto place = find_part(text, name))
-        return changed.replace(place->begin, place->length, part);
+        return changed.replace(place->first, place->second, part);
     if (!part.empty() && !text.empty() && text.back() != '\n')
         changed += '\n';
     return changed + part;
+}
+
+std::string kept_path(const InstalledFile &file)
+{
+    return kept_directory + file.path + (file.part.empty() ? "" : "." + file.part);
 }
 
 std::string sha256_of(std::string_view text)
@@ -125,8 +105,7 @@ Manifest Manifest::parse(std::string_view text)
         if (document.at("files").size() > max_written_files)
             throw Error(ErrorKind::BrokenHost,
                         std::string(what) + " has more than " + std::to_string(max_written_files) + " files");
-        for (const json &file : document.at("files"))
-            manifest.files.push_back(parse_file(file));
+        document.at("files").get_to(manifest.files);
     } catch (const json::exception &error) {
         throw Error(ErrorKind::BrokenHost,
                     std::string(what) + " is not as 'install' writes it: " + error.what());
@@ -138,19 +117,7 @@ Manifest Manifest::parse(std::string_view text)
 
 std::string Manifest::to_text() const
 {
-    ordered_json list = ordered_json::array();
-    for (const InstalledFile &file : files) {
-        list.push_back({{"path", file.path},
-                        {"hash", file.hash},
-                        {"engines", file.engines},
-                        {"hook", file.hook},
-                        {"options", file.options}});
-        if (!file.part.empty())
-            list.back()["part"] = file.part;
-    }
-    return ordered_json::object({{"files", list}})
-               .dump(2, ' ', true, ordered_json::error_handler_t::replace) +
-           "\n";
+    return json({{"files", files}}).dump(2, ' ', true, json::error_handler_t::replace) + "\n";
 }
 
 const InstalledFile *Manifest::find(std::string_view wanted, std::string_view part) const
@@ -172,8 +139,7 @@ void Manifest::add(const InstalledFile &file)
     }
     std::vector<std::string> engines = std::move(found->engines);
     for (const std::string &engine : file.engines)
-        if (!contains(engines, engine))
-            engines.push_back(engine);
+        add_once(engines, engine);
     *found = file;
     found->engines = std::move(engines);
 }

@@ -35,12 +35,12 @@ struct InstalledFile {
     std::vector<std::string> engines; ///< that it was written for
     std::string hook;                 ///< that it registers; "" for a file of an engine's configuration
     std::vector<std::string> options; ///< of the hook
-    std::string
-        part{}; ///< its name, of a part of somebody's file, registration/marked_part.h; "" for a whole file
+    std::string part{}; ///< its name, of a part of somebody's file, see marked(); "" for a whole file
 };
 
 /** Where what calls the hooks is kept while they are not installed, each file below this by its own path. */
 inline constexpr const char *kept_directory = "/var/lib/oci-gpu-hooks/disabled";
+std::string kept_path(const InstalledFile &file);
 
 /**
  * What `install` has written on this host: a file that differs from what stands here was changed by somebody, and is
