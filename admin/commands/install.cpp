@@ -134,8 +134,6 @@ int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
         carry_out(changes, host.manifest, root, [&] {
             if (request.kind->hooks_dir)
                 check_in_effect(changes, find_one(*request.kind, host.sysroot));
-            if (request.kind->takes("--runtime"))
-                check_runtime_in_effect(*host.sysroot, changes);
         });
     }
     show(changes, dry_run);

@@ -323,8 +323,14 @@ private:
                         quote(config_.plugin_file) +
                             " has the plugin for CRI, and takes the place of all that " + path +
                             " says of it: move that into the main file, and run this again");
-        plan_.files.push_back(planned_file(request_, containerd_main_file,
-                                           marked(name_, built_in() + tables(config_.version))));
+        std::string part = marked(name_, built_in() + tables(config_.version));
+        const auto runtimes =
+            read_containerd(*host_.sysroot, with_part(text_of_others().value_or(""), name_, part)).runtimes();
+        if (std::none_of(runtimes.begin(), runtimes.end(),
+                         [&](const ContainerdRuntime &each) { return each.name == name_ && is_ours(each); }))
+            throw Error(ErrorKind::BrokenHost,
+                        "the runtime " + quote(name_) + " would not be in effect by " + path);
+        plan_.files.push_back(planned_file(request_, containerd_main_file, std::move(part)));
         plan_.files.back().file.part = name_;
     }
 
@@ -390,23 +396,6 @@ bool wants_runtime(const InstallRequest &request)
 InstallPlan plan_runtime(const InstallHost &host, const InstallRequest &request)
 {
     return RuntimePlanner(host, request).plan();
-}
-
-void check_runtime_in_effect(const Sysroot &sysroot, const std::vector<Change> &changes)
-{
-    const ContainerdConfig config = read_containerd(sysroot);
-    const auto runtimes = config.runtimes();
-    for (const Change &change : changes) {
-        const InstalledFile &file = change.planned.file;
-        if (file.part.empty())
-            continue; // the drop-in may wait for the line that names it
-        const auto found = std::find_if(runtimes.begin(), runtimes.end(), [&](const ContainerdRuntime &each) {
-            return each.name == file.part;
-        });
-        if (found == runtimes.end() || !is_ours(*found))
-            throw Error(ErrorKind::BrokenHost,
-                        "the runtime " + quote(file.part) + " would not be in effect by " + quote(file.path));
-    }
 }
 
 } // namespace ogh::admin

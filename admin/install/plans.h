@@ -77,12 +77,10 @@ bool wants_runtime(const InstallRequest &request);
  * A runtime of containerd's plugin for CRI whose containers start from a spec with the hooks: the spec, and then the
  * runtime. That is a file of its own where containerd merges what it imports (2.0), and a part of the main file where a
  * file that it imports would take the place of all that is said of the plugin.
- * @throws Error where a runtime of that name is somebody's, or containerd's own default is not known
+ * @throws Error where a runtime of that name is somebody's, containerd's own default is not known, or a part of the main
+ *         file would not be in effect
  */
 InstallPlan plan_runtime(const InstallHost &host, const InstallRequest &request);
-
-/** @throws Error (BrokenHost) if a runtime that the changes write is none of containerd's afterwards, or is another one */
-void check_runtime_in_effect(const Sysroot &sysroot, const std::vector<Change> &changes);
 
 /**
  * What docker's flag --gpus calls: nvidia-devices with the policy, and then ldcache-update if it is there.
