@@ -58,9 +58,7 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
     for (const EngineKind *const kind : engine_kinds()) {
         if (kind->notes == nullptr)
             continue;
-        const bool is_found = std::any_of(engines.begin(), engines.end(),
-                                          [&](const Engine &engine) { return engine.kind == kind; });
-        for (Section &section : kind->notes(*kind, *sysroot, is_found))
+        for (Section &section : kind->notes(*kind, *sysroot, is_among(engines, *kind)))
             sections.push_back(std::move(section));
     }
     if (auto section = check_written(*sysroot, engines))

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/checks.h"
-
 #include <algorithm>
 #include <set>
 
@@ -9,25 +7,20 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "cdi/spec_directories.h"
+#include "doctor/checks.h"
 
 namespace ogh::admin {
 
 namespace {
 
-/** What of this collection an engine with CDI may use. */
-struct InUse {
-    bool has_specs = false;              ///< a CDI specification is there
-    std::set<const EngineKind *> others; ///< engines that call hooks in another way
-};
-
-Finding check_switch(const EngineKind &kind, const std::string &settings, const InUse &in_use)
+/** @param is_used in another way: it calls hooks without CDI */
+Finding check_switch(const EngineKind &kind, const std::string &settings, bool has_specs, bool is_used)
 {
     const CdiSwitch &cdi = *kind.cdi;
-    if (!in_use.has_specs)
+    if (!has_specs)
         return {Severity::Note,
-                in_use.others.contains(&kind)
-                    ? "no CDI specification of this collection is there"
-                    : "it calls no hooks by itself, and no CDI specification of this collection is there",
+                is_used ? "no CDI specification of this collection is there"
+                        : "it calls no hooks by itself, and no CDI specification of this collection is there",
                 ""};
     if (settings.find(cdi.on) != std::string::npos)
         return {Severity::Ok, "it gives the devices of the CDI specifications", ""};
@@ -37,13 +30,13 @@ Finding check_switch(const EngineKind &kind, const std::string &settings, const 
     return {Severity::Note, "CDI is not switched on, which only later versions do by themselves", cdi.remedy};
 }
 
-Section check_engine_with_cdi(const Sysroot &sysroot, const EngineKind &kind, const InUse &in_use)
+Section check_engine_with_cdi(const Sysroot &sysroot, const EngineKind &kind, bool has_specs, bool is_used)
 {
     Section section{kind.name, {}};
     try {
         for (const std::string &file : kind.configuration(sysroot)) {
             const std::string settings = read_settings(sysroot, file);
-            section.findings.push_back(check_switch(kind, settings, in_use));
+            section.findings.push_back(check_switch(kind, settings, has_specs, is_used));
             add(section.findings, check_runtimes(settings, file));
         }
     } catch (const Error &error) {
@@ -158,13 +151,11 @@ std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
     } catch (const Error &error) {
         specs.findings.push_back({Severity::Error, error.what(), "fix the directory"});
     }
-    InUse in_use{!ours.empty(), {}};
-    for (const Engine &engine : engines)
-        in_use.others.insert(engine.kind);
     std::vector<Section> sections;
     for (const EngineKind *const kind : engine_kinds())
         if (kind->cdi && kind->is_installed(*sysroot))
-            sections.push_back(check_engine_with_cdi(*sysroot, *kind, in_use));
+            sections.push_back(
+                check_engine_with_cdi(*sysroot, *kind, !ours.empty(), is_among(engines, *kind)));
     if (!specs.findings.empty())
         sections.push_back(std::move(specs));
     return sections;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/checks.h"
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -11,6 +9,7 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
+#include "doctor/checks.h"
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "registration/hooks.h"
@@ -212,15 +211,6 @@ Findings check_files(const Engine &engine, bool with_keys)
     return findings;
 }
 
-bool reads(const Engine &engine, std::string_view directory)
-{
-    return std::any_of(engine.directory_paths.begin(), engine.directory_paths.end(),
-                       [&](const std::string &path) {
-                           const auto last = path.find_last_not_of('/');
-                           return std::string_view(path).substr(0, last + 1) == directory;
-                       });
-}
-
 /**
  * A copy with a policy, in a directory that the engine does not read: what is in effect is something else. Those that came with
  * the hooks are in nobody's way where the engine was told of another directory.
@@ -229,7 +219,7 @@ Findings check_unread(const Engine &engine)
 {
     Findings findings;
     for (const std::string_view directory : {own_hooks_directory, default_hooks_directory}) {
-        if (reads(engine, directory) ||
+        if (contains(engine.directory_paths, directory) ||
             (directory == default_hooks_directory && !engine.directory_paths.empty()))
             continue;
         for (const HookFile &file :

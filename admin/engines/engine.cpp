@@ -130,6 +130,12 @@ std::vector<Engine> find_engines(const std::shared_ptr<const Sysroot> &sysroot)
     return engines;
 }
 
+bool is_among(const std::vector<Engine> &engines, const EngineKind &kind)
+{
+    return std::any_of(engines.begin(), engines.end(),
+                       [&](const Engine &engine) { return engine.kind == &kind; });
+}
+
 bool calls_hooks(const Engine &engine)
 {
     const auto files = files_in_effect(engine.directories);
@@ -140,8 +146,11 @@ bool calls_hooks(const Engine &engine)
 void read_directories(Engine &engine)
 {
     engine.directories.clear();
-    for (const std::string &path : engine.directory_paths)
+    for (std::string &path : engine.directory_paths) {
+        while (path.size() > 1 && path.ends_with('/'))
+            path.pop_back();
         engine.directories.push_back(read_hook_directory(*engine.sysroot, path, engine.rules));
+    }
 }
 
 std::vector<std::string> unread(const Engine &engine)

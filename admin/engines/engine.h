@@ -153,6 +153,9 @@ std::vector<std::string> engine_names();
 /** The engines of this host that read files of hooks, each with what it reads. */
 std::vector<Engine> find_engines(const std::shared_ptr<const Sysroot> &sysroot);
 
+/** Whether one of them is of this kind. */
+bool is_among(const std::vector<Engine> &engines, const EngineKind &kind);
+
 /** Whether it is this host, whose processes and programs are those of this process too, and not a directory (--sysroot). */
 inline bool is_this_host(const Sysroot &sysroot)
 {
@@ -168,7 +171,7 @@ inline bool has_own_root(const Engine &engine)
 /** Whether it calls a hook of this collection. */
 bool calls_hooks(const Engine &engine);
 
-/** Reads the directories that directory_paths names. */
+/** Reads the directories that directory_paths names, which have no slash at their end from then on. */
 void read_directories(Engine &engine);
 
 /** What of its configuration, its directories and the files in effect cannot be read, a sentence each that names it. */

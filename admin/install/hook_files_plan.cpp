@@ -65,9 +65,7 @@ void check_opt_in(const HookFile &file)
 /** With the planned files in the place of what is there, in a directory that it reads then. */
 Engine with_planned(Engine engine, const InstallPlan &plan, const std::string &directory)
 {
-    const auto is_it = [&](const HookDirectory &each) {
-        return each.path == directory || each.path == directory + "/";
-    };
+    const auto is_it = [&](const HookDirectory &each) { return each.path == directory; };
     if (std::none_of(engine.directories.begin(), engine.directories.end(), is_it)) {
         engine.directory_paths.push_back(directory);
         engine.directories.push_back(read_hook_directory(*engine.sysroot, directory, engine.rules));
@@ -105,11 +103,6 @@ annotations = [
 )";
 
 const std::string own_directory(own_hooks_directory);
-
-bool is_own_directory(const std::string &path)
-{
-    return path == own_directory || path == own_directory + "/";
-}
 
 /** A basic string of TOML, which JSON's is but for one letter. */
 std::string toml_text(const std::string &text)
@@ -162,8 +155,7 @@ public:
     Planner(const InstallHost &host, const InstallRequest &request, const Engine &engine)
         : host_(host), request_(request), engine_(engine),
           own_(read_hook_directory(*host.sysroot, own_directory, engine.rules)),
-          is_read_(
-              std::any_of(engine.directory_paths.begin(), engine.directory_paths.end(), is_own_directory))
+          is_read_(contains(engine.directory_paths, own_directory))
     {
     }
 
