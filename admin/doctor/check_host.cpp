@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/checks.h"
-
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,12 +9,14 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
+#include "doctor/checks.h"
 #include "engines/docker.h"
 #include "history/history.h"
 #include "host/host_file.h"
-#include "host/root_alone.h"
 #include "host/systemd_units.h"
-#include "lease/state/lease_file.h"
+#include "kernel/user_namespace.h"
+#include "lease/leases.h"
+#include "lease/waiting/lease_directory.h"
 #include "registration/manifest.h"
 #include "registration/policy_words.h"
 
@@ -161,45 +161,17 @@ Findings check_units(const Sysroot &sysroot)
     return {};
 }
 
-bool has_type(const ResolvedPath &place, mode_t type)
-{
-    struct stat status {};
-    return ::fstat(place.fd.get(), &status) == 0 && (status.st_mode & S_IFMT) == type;
-}
-
-/** Also where no hook lists a GPU, and so none reads it. */
-Findings check_lease_state(const Sysroot &sysroot)
-{
-    constexpr size_t limit = size_t{1} << 28U;
-    const std::string path = "/run/oci-gpu-hooks/leases/state";
-    try {
-        if (const auto text = read_host_file(sysroot, path, limit))
-            static_cast<void>(parse_lease_file(*text));
-        return {};
-    } catch (const Error &error) {
-        return {{Severity::Error,
-                 quote(path) + " cannot be read, so that no container is given a GPU: " + error.what(),
-                 "once no container that runs has a GPU: rm " + path}};
-    }
-}
-
-/** Each that is there; where others may write, no hook takes a lease. */
-Findings check_lease_directory(const Sysroot &sysroot)
-{
-    for (const std::string path : {"/run", "/run/oci-gpu-hooks", "/run/oci-gpu-hooks/leases"}) {
-        const auto place = sysroot.find(path);
-        if (!place)
-            return {};
-        if (!has_type(*place, S_IFDIR))
-            return {{Severity::Error, quote(path) + " is no directory: no container is given a GPU",
-                     "rm " + path}};
-        if (const std::string why = why_others_may_add(place->fd.get()); !why.empty())
-            return {{Severity::Error,
-                     "the directory " + quote(path) + " " + why +
-                         ": no container is given a GPU, as no lease is taken where others may write",
-                     std::string("chown root:root ").append(path).append("; chmod 755 ").append(path)}};
-    }
-    return check_lease_state(sysroot);
+/** What a hook would say of them: also where none lists a GPU, and so none reads them. */
+Findings check_leases(const Sysroot &sysroot)
+try {
+    if (in_initial_user_namespace() || LeaseDirectory::is_possible(sysroot))
+        static_cast<void>(Leases::look(sysroot, {}));
+    return {};
+} catch (const Error &error) {
+    return {
+        {Severity::Error, std::string(error.what()) + ": no container is given a GPU",
+         "chown root:root DIRECTORY; chmod 755 DIRECTORY; or, once no container that runs has a GPU: rm -r "
+         "/run/oci-gpu-hooks"}};
 }
 
 /** Whether a path is followed by a symlink, the last component too. */
@@ -223,7 +195,8 @@ Findings check_history(const Sysroot &sysroot)
                          quote(default_history),
                      "rm " + directory + ", and mount what it is to lead to there: mount --bind"}};
     const auto place = sysroot.find(default_history);
-    if (!place || has_type(*place, S_IFREG))
+    struct stat status {};
+    if (!place || (::fstat(place->fd.get(), &status) == 0 && S_ISREG(status.st_mode)))
         return {};
     return {{Severity::Warning,
              quote(default_history) + " is no plain file: what is given and refused is not written down",
@@ -248,7 +221,7 @@ Section check_host(const Sysroot &sysroot)
 {
     Section section{"this host", {check_kernel(sysroot)}};
     add(section.findings, check_units(sysroot));
-    add(section.findings, check_lease_directory(sysroot));
+    add(section.findings, check_leases(sysroot));
     add(section.findings, check_history(sysroot));
     return section;
 }

@@ -118,15 +118,15 @@ BROKEN = {
     "executable for another machine": (other_machine, ERROR, "is for aarch64, and this host is x86-64", "this machine"),
     "executable without that mode": (later.chmod(PROGRAM, 0o644), ERROR, "is not executable", "chmod 755"),
     "leases that all may write": (later.mkdir(LEASES).chmod(LEASES, 0o777), ERROR,
-                                  "the directory '/run/oci-gpu-hooks/leases' may be written",
-                                  "chmod 755 /run/oci-gpu-hooks/leases"),
+                                  "/run/oci-gpu-hooks/leases' may be written by others than root: no container", "chmod 755"),
     "run that all may write": (
-        later.mkdir(LEASES).chmod("run", 0o777), ERROR, "the directory '/run' may be written", "chmod 755 /run"),
+        later.mkdir(LEASES).chmod("run", 0o777), ERROR, "/run' may be written by others than root: no container", "chmod 755"),
     "leases in a file": (
-        later.write("run/oci-gpu-hooks", ""), ERROR, "'/run/oci-gpu-hooks' is no directory", "rm /run/oci-gpu-hooks"),
+        later.write("run/oci-gpu-hooks", ""), ERROR, "/run/oci-gpu-hooks': Not a directory: no container",
+        "rm -r /run/oci-gpu-hooks"),
     "rubbish for a state": (
         later.mkdir(LEASES).write(f"{LEASES}/state", "rubbish\udcff\n"), ERROR, "no container is given a GPU",
-        "rm /run/oci-gpu-hooks/leases/state"),
+        "rm -r /run/oci-gpu-hooks"),
     "file that begins with a mark": (
         lambda host: host.write(MOUNT_SRV, "\ufeff" + (host.path / MOUNT_SRV).read_text("utf-8")), ERROR,
         "begins with a byte order mark", "fix the file"),
