@@ -69,9 +69,11 @@ const OurHook &named_hook(const std::string &name);
 
 /**
  * What each installed hook lists, for programs: an object whose member "hooks" has for each its name, the engines that
- * call it so, and what it prints, or "error". @throws Error
+ * call it so, and what it prints, or "error".
+ * @param status of the last hook that failed is written there
+ * @throws Error
  */
-std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot);
+std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot, int *status = nullptr);
 
 /**
  * Where something else stands in the place of runc that 'unwrap' would put back, or refuse to; a sentence each.

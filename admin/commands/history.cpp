@@ -57,22 +57,9 @@ void name_ends(std::vector<json> &events)
     }
 }
 
-/** A member of an event that is a number; 0 for any other. */
-double event_number(const json &event, const char *name)
-{
-    const auto found = event.find(name);
-    return found != event.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-/** The keys of the GPUs that it is about. */
 std::vector<std::string> gpus_of(const json &event)
 {
-    std::vector<std::string> gpus;
-    if (const auto found = event.find("gpus"); found != event.end() && found->is_array()) {
-        for (const json &gpu : *found)
-            gpus.push_back(gpu.is_string() ? gpu.get<std::string>() : "");
-    }
-    return gpus;
+    return event.value("gpus", std::vector<std::string>());
 }
 
 /**
@@ -165,13 +152,12 @@ std::string event_table(const std::vector<json> &events)
         const std::string name = text_member(event, "name");
         const std::string what =
             text_member(event, "reason") + text_member(event, "how") + text_member(event, "lease");
-        table.push_back({text_member(event, "time"), kind,
-                         name.empty() ? short_container(text_member(event, "container")) : name,
-                         text_member(event, "user"), text_member(event, "asker"), list_text(gpus_of(event)),
-                         kind == "refused"
-                             ? ""
-                             : hundredths(event_number(event, kind == "granted" ? "waited" : "seconds")),
-                         kind == "refused" ? text_member(event, "hook") + ": " + what : what});
+        table.push_back(
+            {text_member(event, "time"), kind,
+             name.empty() ? short_container(text_member(event, "container")) : name,
+             text_member(event, "user"), text_member(event, "asker"), list_text(gpus_of(event)),
+             kind == "refused" ? "" : hundredths(event.value(kind == "granted" ? "waited" : "seconds", 0.0)),
+             kind == "refused" ? text_member(event, "hook") + ": " + what : what});
     }
     return ogh::to_text(table);
 }
@@ -192,8 +178,8 @@ std::string as_sums(const std::vector<json> &events, const std::string &by)
         const std::string kind = text_member(event, "event");
         sum.granted += kind == "granted" ? 1U : 0U;
         sum.refused += kind == "refused" ? 1U : 0U;
-        sum.waited += event_number(event, "waited");
-        sum.gpu_seconds += event_number(event, "seconds") * static_cast<double>(gpus_of(event).size());
+        sum.waited += event.value("waited", 0.0);
+        sum.gpu_seconds += event.value("seconds", 0.0) * static_cast<double>(gpus_of(event).size());
     }
     Table table{{by == "key"    ? "KEY"
                  : by == "user" ? "USER"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/contains.h"
@@ -148,58 +149,6 @@ std::vector<KeyPlace> key_places(const std::shared_ptr<const Sysroot> &sysroot)
     return places;
 }
 
-/**
- * Adds the lines of a key to the file of each of its hooks. Those that take no leases have a line of their own, without the
- * limits to devices.
- * @param files with the lock
- * @throws Error (Usage) if one of the files has that name already, or a value cannot be in a line; (BrokenHost) if a hook
- *         is called with no key file, or as read_key_file()
- */
-void add_key(const Sysroot &sysroot, RootFiles &files, const std::vector<KeyPlace> &places, const NewKey &key,
-             const std::string &secret)
-{
-    check_called(places, key.hooks);
-    for (const KeyPlace &place : places) {
-        const KeyFile file(text_of(sysroot, place.path));
-        for (const Key &other : file.keys())
-            if (other.name == key.name)
-                throw Error(ErrorKind::Usage, quote(place.path) + " has a key " + quote(key.name) +
-                                                  " already: take another name, or remove that one");
-    }
-    for (const KeyPlace &place : places) {
-        const std::string lines = lines_for(key, place, secret);
-        if (!lines.empty())
-            write(files, place.path, text_of(sysroot, place.path) + lines);
-    }
-}
-
-/** Takes all lines of that name away. @return the files that had one. @throws Error (Usage) if none had, as add_key() */
-std::vector<std::string> remove_key(const Sysroot &sysroot, RootFiles &files,
-                                    const std::vector<KeyPlace> &places, const std::string &name)
-{
-    std::vector<std::string> changed;
-    for (const KeyPlace &place : places) {
-        std::string kept;
-        const std::string text = text_of(sysroot, place.path);
-        for (size_t at = 0, end = 0; at < text.size(); at = end) {
-            end = text.find('\n', at) + 1;
-            const auto words = key_words(text.substr(at, end - at - 1));
-            if (words.size() < 2 || words[1] != name)
-                kept += text.substr(at, end - at);
-        }
-        if (kept == text)
-            continue;
-        write(files, place.path, kept);
-        changed.push_back(place.path);
-    }
-    if (changed.empty())
-        throw Error(ErrorKind::Usage,
-                    "there is no key " + quote(name) + "; 'oci-gpu-hooks key list' has those that there are");
-    return changed;
-}
-
-using Places = std::vector<KeyPlace>;
-
 /** 256 bits, in hexadecimal digits. @throws SystemError */
 std::string random_key()
 {
@@ -228,7 +177,7 @@ std::string limits_of(const KeyLimits &limits)
 }
 
 /** Without their hashes. */
-void print_keys(const Sysroot &sysroot, const Places &places)
+void print_keys(const Sysroot &sysroot, const std::vector<KeyPlace> &places)
 {
     Table table{{"NAME", "HOOKS", "LIMITS", "FILE"}};
     for (const KeyPlace &place : places) {
@@ -240,22 +189,57 @@ void print_keys(const Sysroot &sysroot, const Places &places)
     print(ogh::to_text(table));
 }
 
-/** The lines are there before the key is seen, and go again if it cannot be. */
-void make_key(const Sysroot &sysroot, const Places &places, const NewKey &key)
+/**
+ * Adds the lines of a key to the file of each of its hooks. Those that take no leases have a line of their own, without the
+ * limits to devices. The lines are there before the key is seen, and go again if it cannot be.
+ * @throws Error (Usage) if one of the files has that name already, or a value cannot be in a line; (BrokenHost) if a hook
+ *         is called with no key file, or as read_key_file()
+ */
+void make_key(const Sysroot &sysroot, const std::vector<KeyPlace> &places, const NewKey &key)
 {
     const std::string secret = random_key();
     RootFiles files = RootFiles::of_host(sysroot);
     files.lock(true);
-    add_key(sysroot, files, places, key, secret);
+    check_called(places, key.hooks);
+    for (const KeyPlace &place : places) {
+        const KeyFile file(text_of(sysroot, place.path));
+        for (const Key &other : file.keys())
+            if (other.name == key.name)
+                throw Error(ErrorKind::Usage, quote(place.path) + " has a key " + quote(key.name) +
+                                                  " already: take another name, or remove that one");
+    }
+    for (const KeyPlace &place : places) {
+        const std::string lines = lines_for(key, place, secret);
+        if (!lines.empty())
+            write(files, place.path, text_of(sysroot, place.path) + lines);
+    }
     print(secret + "\n");
     files.keep();
 }
 
-void take_away(const Sysroot &sysroot, const Places &places, const std::string &name)
+/** Takes all lines of that name away. @throws Error (Usage) if no file has one */
+void remove_key(const Sysroot &sysroot, const std::vector<KeyPlace> &places, const std::string &name)
 {
     RootFiles files = RootFiles::of_host(sysroot);
     files.lock(true);
-    const auto changed = remove_key(sysroot, files, places, name);
+    std::vector<std::string> changed;
+    for (const KeyPlace &place : places) {
+        std::string kept;
+        const std::string text = text_of(sysroot, place.path);
+        for (std::string_view rest = text; !rest.empty();) {
+            const std::string line(next_part(rest, '\n'));
+            const auto words = key_words(line);
+            if (words.size() < 2 || words[1] != name)
+                kept += line + "\n";
+        }
+        if (kept == text)
+            continue;
+        write(files, place.path, kept);
+        changed.push_back(place.path);
+    }
+    if (changed.empty())
+        throw Error(ErrorKind::Usage,
+                    "there is no key " + quote(name) + "; 'oci-gpu-hooks key list' has those that there are");
     files.keep();
     print("removed " + quote(name) + " from " + quote_list(changed) + "\n");
 }
@@ -308,11 +292,11 @@ int key(int argc, const char *const *argv)
     }
     check(words, wanted);
     const auto sysroot = options.open();
-    const Places places = key_places(sysroot);
+    const std::vector<KeyPlace> places = key_places(sysroot);
     if (words.front() == "list") {
         print_keys(*sysroot, places);
     } else if (words.front() == "remove") {
-        take_away(*sysroot, places, words[1]);
+        remove_key(*sysroot, places, words[1]);
     } else {
         wanted.name = words[1];
         make_key(*sysroot, places, wanted);

@@ -26,9 +26,9 @@ bool is_gpu_hook(const InstalledHook &hook)
 }
 
 /** A host need not have what a hook gives. */
-bool has_nothing(const ProgramOutput &output)
+bool is_wrong(const ProgramOutput &output)
 {
-    return output.exit_status == static_cast<int>(ExitStatus::NotAvailable);
+    return output.exit_status != 0 && !is_status(output, ExitStatus::NotAvailable);
 }
 
 std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
@@ -51,7 +51,7 @@ int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string
         print(gap + title_of(hook) + "\n");
         print(output.exit_status == 0 ? output.out : message_of(hook, output) + "\n");
         gap = "\n";
-        if (output.exit_status != 0 && !has_nothing(output))
+        if (is_wrong(output))
             status = output.exit_status;
     }
     return status;
@@ -66,7 +66,7 @@ void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *for
         if (output.exit_status == 0) {
             if (printed.insert(output.out).second)
                 print(output.out);
-        } else if (!has_nothing(output)) {
+        } else if (is_wrong(output)) {
             throw Error(kind_of_status(output.exit_status),
                         std::string(hook.hook->name) + ": " + message_of(hook, output));
         }
@@ -90,8 +90,9 @@ void leave_out_shown(nlohmann::ordered_json &entry, std::set<std::string> &shown
     }
 }
 
-/** @return what lists_as_json() does; @param status of the last hook that failed, 0 if none did */
-std::string json_lists(const std::shared_ptr<const Sysroot> &sysroot, int &status)
+} // namespace
+
+std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot, int *status)
 {
     nlohmann::ordered_json document = {{"hooks", nlohmann::ordered_json::array()}};
     std::set<std::string> shown;
@@ -104,18 +105,10 @@ std::string json_lists(const std::shared_ptr<const Sysroot> &sysroot, int &statu
         else
             entry["error"] = as_utf8(message_of(hook, output));
         leave_out_shown(entry, shown);
-        if (output.exit_status != 0 && !has_nothing(output))
-            status = output.exit_status;
+        if (status != nullptr && is_wrong(output))
+            *status = output.exit_status;
     }
     return document.dump(2, ' ', true) + "\n";
-}
-
-} // namespace
-
-std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot)
-{
-    int status = 0;
-    return json_lists(sysroot, status);
 }
 
 int list(int argc, const char *const *argv)
@@ -130,7 +123,7 @@ int list(int argc, const char *const *argv)
     if (format != "json")
         return print_lists(options.open(), format);
     int status = 0;
-    print(json_lists(options.open(), status));
+    print(lists_as_json(options.open(), &status));
     return status;
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/checks.h"
-
 #include <sys/xattr.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "base/number.h"
 #include "base/path_names.h"
 #include "base/text.h"
+#include "doctor/checks.h"
 #include "host/host_file.h"
 #include "kernel/directory_entries.h"
 #include "registration/policy_words.h"
@@ -42,11 +41,6 @@ InstalledHook without_allow(InstalledHook hook)
     return hook;
 }
 
-bool has_nothing(const ProgramOutput &output)
-{
-    return output.exit_status == static_cast<int>(ExitStatus::NotAvailable);
-}
-
 /** The rows of --list; none where the hook has nothing to list, which other checks speak of. */
 nlohmann::json rows_of(const Sysroot &sysroot, const InstalledHook &hook, const char *name)
 {
@@ -64,7 +58,7 @@ Findings check_allowed(const Sysroot &sysroot, const InstalledHook &hook)
         return findings; // a host may have no GPU of that vendor's, whatever its file allows
     for (const std::string &name : split_list(*allowed)) {
         const ProgramOutput output = ask(sysroot, free, name);
-        if (has_nothing(output))
+        if (is_status(output, ExitStatus::NotAvailable))
             findings.push_back({Severity::Error,
                                 title_of(hook) + ": --allow names " + quote(name) +
                                     ", which there is not: " + message_of(hook, output),
@@ -87,13 +81,13 @@ Findings check_one_gpu(const Sysroot &sysroot, const InstalledHook &hook)
         return {};
     const ProgramOutput output = ask(sysroot, hook, "any:1");
     const std::string answer = std::string(hook.hook->name) + ": " + message_of(hook, output);
-    if (output.exit_status == static_cast<int>(ExitStatus::Success))
+    if (is_status(output, ExitStatus::Success))
         return {{Severity::Ok, title_of(hook) + ": a container that asks for a GPU is given one", ""}};
-    if (has_nothing(output)) // a host need not have one, or it is a virtual machine's
+    if (is_status(output, ExitStatus::NotAvailable)) // a host need not have one, or it is a virtual machine's
         return {{Severity::Note, answer, ""}};
-    if (output.exit_status == static_cast<int>(ExitStatus::BrokenHost) && names_driver_root(hook))
+    if (is_status(output, ExitStatus::BrokenHost) && names_driver_root(hook))
         return {{Severity::Note, answer + "; this command does not follow --driver-root of a file", ""}};
-    if (output.exit_status == static_cast<int>(ExitStatus::BrokenHost))
+    if (is_status(output, ExitStatus::BrokenHost))
         return {{Severity::Error, answer, "see " + std::string(hook.hook->name) + "(8)"}};
     return {};
 }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doctor/checks.h"
-
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,6 +21,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "build_config.h"
+#include "doctor/checks.h"
 #include "host/root_alone.h"
 #include "kernel/proc_fs.h"
 #include "loader/elf_file.h"
@@ -319,11 +318,6 @@ std::vector<std::string> cheap_question(const HookFile &file)
     if (file.ours->name != "ldcache-update")
         return {"--list"};
     return {"--plan", "--request", "none"};
-}
-
-bool is_status(const ProgramOutput &output, ExitStatus status)
-{
-    return output.exit_status == static_cast<int>(status);
 }
 
 /** What the hook says when it is asked, and why its options are wrong on whatever host; "" if they are not. */

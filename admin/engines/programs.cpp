@@ -146,6 +146,11 @@ ProgramOutput run_program(const Program &program, const std::vector<std::string>
     return output;
 }
 
+bool is_status(const ProgramOutput &output, ExitStatus status)
+{
+    return output.exit_status == static_cast<int>(status);
+}
+
 std::string last_line(std::string output)
 {
     while (output.ends_with('\n'))

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/exit_status.h"
 #include "base/unique_fd.h"
 #include "host/sysroot.h"
 
@@ -50,6 +51,9 @@ struct ProgramOutput {
  */
 ProgramOutput run_program(const Program &program, const std::vector<std::string> &words,
                           std::chrono::seconds limit);
+
+/** Whether one of our programs ended with that. */
+bool is_status(const ProgramOutput &output, ExitStatus status);
 
 /** The last line of what a program has printed, without its end. */
 std::string last_line(std::string output);
