@@ -94,11 +94,6 @@ Findings check_one_gpu(const Sysroot &sysroot, const InstalledHook &hook)
 
 constexpr const char *not_allowed = "not allowed"; // as --list has it
 
-bool has_option(const InstalledHook &hook, const char *name)
-{
-    return contains(hook.options, name);
-}
-
 bool share_an_engine(const InstalledHook &a, const InstalledHook &b)
 {
     return std::any_of(a.engines.begin(), a.engines.end(),
@@ -157,7 +152,7 @@ Findings check_given_gpus(const Sysroot &sysroot, const std::vector<InstalledHoo
 {
     Findings findings;
     for (const InstalledHook &cdi : hooks) {
-        if (cdi.hook->name != "cdi-devices" || !has_option(cdi, "--give-gpus"))
+        if (cdi.hook->name != "cdi-devices" || !contains(cdi.options, "--give-gpus"))
             continue;
         const std::set<std::string> given = given_keys(sysroot, cdi);
         for (const InstalledHook &gpus : hooks) {

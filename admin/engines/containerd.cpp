@@ -171,6 +171,14 @@ Findings check_cgroups(const ContainerdRuntime &runtime, const ContainerdRuntime
                  " in its options, and restart containerd"}};
 }
 
+/** Whether a pattern of Go's path.Match is that of the key: '*' matches no '/'. */
+bool lets_through(const std::vector<std::string> &patterns, const std::string &key)
+{
+    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string &pattern) {
+        return ::fnmatch(pattern.c_str(), key.c_str(), FNM_PATHNAME) == 0;
+    });
+}
+
 /** Annotations that containerd keeps from the hooks, which is nowhere to be seen in config.json. */
 std::vector<std::string> kept_back(const ContainerdRuntime &runtime, const HookFile &file)
 {
@@ -326,13 +334,6 @@ ContainerdRuntime ContainerdConfig::default_runtime() const
 ContainerdConfig read_containerd(const Sysroot &sysroot, const std::optional<std::string> &main_text)
 {
     return Reader(sysroot).read(main_text);
-}
-
-bool lets_through(const std::vector<std::string> &patterns, const std::string &key)
-{
-    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string &pattern) {
-        return ::fnmatch(pattern.c_str(), key.c_str(), FNM_PATHNAME) == 0;
-    });
 }
 
 /** Of its plugin for CRI, whose name is another one since 2.0. */

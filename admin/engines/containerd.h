@@ -53,7 +53,4 @@ const char *containerd_plugin(std::int64_t version);
 ContainerdConfig read_containerd(const Sysroot &sysroot,
                                  const std::optional<std::string> &main_text = std::nullopt);
 
-/** Whether a pattern of Go's path.Match is that of the key: '*' matches no '/'. */
-bool lets_through(const std::vector<std::string> &patterns, const std::string &key);
-
 } // namespace ogh::admin

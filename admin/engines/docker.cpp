@@ -80,29 +80,12 @@ bool is_ours(const ResolvedPath &place)
     return length == static_cast<ssize_t>(begin.size()) && begin == head;
 }
 
-/** Of what else stands where dockerd looks. */
-Findings check_others(const Sysroot &sysroot, bool has_script)
-{
-    Findings findings;
-    if (const auto vendors = find_vendors_gpu_flag(sysroot))
-        findings.push_back({Severity::Warning,
-                            quote(*vendors) +
-                                " is NVIDIA's own hook: with 'docker run --gpus' a container gets GPUs past "
-                                "the hooks and their policy",
-                            "remove it, then: oci-gpu-hooks install --engine docker --gpus nvidia-devices"});
-    if (const auto program = find_program(sysroot, "nvidia-cdi-hook"); program && has_script)
-        findings.push_back({Severity::Note,
-                            quote(*program) +
-                                " is there: docker 29.2 and later take --gpus for devices of the CDI "
-                                "specification of 'nvidia.com/gpu' first, if there is one",
-                            "have none, or one of ours: see --kind in nvidia-devices(8)"});
-    return findings;
-}
-
 /** That which its flag --gpus calls, if it does. */
 std::vector<Engine> find_docker(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot)
 {
-    const auto script = read_gpu_flag_script(*sysroot);
+    const auto place = sysroot->find(gpu_flag_path);
+    const auto script =
+        place && is_ours(*place) ? read_host_file(*sysroot, place->path, max_script) : std::nullopt;
     if (!script)
         return {};
     Engine engine = kind.new_engine(sysroot);
@@ -117,9 +100,22 @@ std::vector<Engine> find_docker(const EngineKind &kind, const std::shared_ptr<co
     return {std::move(engine)};
 }
 
+/** Of what else stands where dockerd looks. */
 std::vector<Section> notes_of_docker(const EngineKind &kind, const Sysroot &sysroot, bool is_found)
 {
-    Findings findings = check_others(sysroot, is_found);
+    Findings findings;
+    if (const auto vendors = find_vendors_gpu_flag(sysroot))
+        findings.push_back({Severity::Warning,
+                            quote(*vendors) +
+                                " is NVIDIA's own hook: with 'docker run --gpus' a container gets GPUs past "
+                                "the hooks and their policy",
+                            "remove it, then: oci-gpu-hooks install --engine docker --gpus nvidia-devices"});
+    if (const auto program = find_program(sysroot, "nvidia-cdi-hook"); program && is_found)
+        findings.push_back({Severity::Note,
+                            quote(*program) +
+                                " is there: docker 29.2 and later take --gpus for devices of the CDI "
+                                "specification of 'nvidia.com/gpu' first, if there is one",
+                            "have none, or one of ours: see --kind in nvidia-devices(8)"});
     if (findings.empty() || !kind.is_installed(sysroot))
         return {};
     return {{"docker --gpus", std::move(findings)}};
@@ -171,14 +167,6 @@ HookDirectory directory_of_calls(const std::vector<HookCall> &calls)
     for (const HookCall &call : calls)
         directory.files.push_back(hook_file_of(call));
     return directory;
-}
-
-std::optional<std::string> read_gpu_flag_script(const Sysroot &sysroot)
-{
-    const auto place = sysroot.find(gpu_flag_path);
-    if (!place || !is_ours(*place))
-        return std::nullopt;
-    return read_host_file(sysroot, place->path, max_script);
 }
 
 std::optional<std::string> find_vendors_gpu_flag(const Sysroot &sysroot)

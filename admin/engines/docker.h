@@ -38,9 +38,6 @@ HookFile hook_file_of(const HookCall &call);
 /** What the script calls, as if it were a directory of files of hooks. */
 HookDirectory directory_of_calls(const std::vector<HookCall> &calls);
 
-/** The file that docker calls for --gpus. @return nothing if it is not there. @throws Error (BrokenHost) */
-std::optional<std::string> read_gpu_flag_script(const Sysroot &sysroot);
-
 /**
  * NVIDIA's own program of the name that dockerd looks for. It is what no script of ours is, whatever directory it lies in.
  * @return where it is; nothing if there is none. @throws Error (BrokenHost)

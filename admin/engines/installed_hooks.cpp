@@ -40,6 +40,21 @@ std::string path_of_own(const OurHook &hook)
     return directory_of(directory_of(self)) + "/hooks/" + name + "/" + name;
 }
 
+/**
+ * The executable of a hook that belongs to this command: where the package was installed, or, if this command is run from
+ * the directory that it was built in, in that directory. No hook of another place is ever run, whatever files name it.
+ * @throws Error (BrokenHost) if it is not there, or others than root and the user of this process may change it
+ */
+Program open_own_hook(const OurHook &hook)
+{
+    const std::string path = path_of_own(hook);
+    auto program = open_program(path, ::geteuid());
+    if (!program)
+        throw Error(ErrorKind::BrokenHost, "there is no " + quote(path) +
+                                               ", which belongs to this command: install the hooks again");
+    return std::move(*program);
+}
+
 /** Whether the file calls the hook that is installed, by this name or another one. */
 bool calls_installed(const Sysroot &sysroot, const HookFile &file)
 {
@@ -68,16 +83,6 @@ void add_call(const Sysroot &sysroot, std::vector<InstalledHook> &hooks, const H
 }
 
 } // namespace
-
-Program open_own_hook(const OurHook &hook)
-{
-    const std::string path = path_of_own(hook);
-    auto program = open_program(path, ::geteuid());
-    if (!program)
-        throw Error(ErrorKind::BrokenHost, "there is no " + quote(path) +
-                                               ", which belongs to this command: install the hooks again");
-    return std::move(*program);
-}
 
 std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::vector<Engine> &engines)
 {

@@ -10,13 +10,6 @@
 
 namespace ogh::admin {
 
-/**
- * The executable of a hook that belongs to this command: where the package was installed, or, if this command is run from
- * the directory that it was built in, in that directory. No hook of another place is ever run, whatever files name it.
- * @throws Error (BrokenHost) if it is not there, or others than root and the user of this process may change it
- */
-Program open_own_hook(const OurHook &hook);
-
 /** One of our hooks, with the options with which engines call it; see FileOptions. */
 struct InstalledHook {
     const OurHook *hook;

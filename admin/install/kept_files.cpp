@@ -14,6 +14,12 @@ namespace ogh::admin {
 
 namespace {
 
+/** A file that says which directories an engine reads. */
+bool is_drop_in(const InstalledFile &file)
+{
+    return file.path.ends_with(".conf");
+}
+
 /** Files of hooks that are none of those, and stay. */
 std::vector<HookFile> others_in(std::string_view directory, const Sysroot &sysroot,
                                 const std::vector<InstalledFile> &gone)
@@ -60,12 +66,6 @@ std::vector<InstalledFile> registrations(const std::shared_ptr<const Sysroot> &s
     return std::move(list.files);
 }
 
-bool is_for(const std::vector<InstalledFile> &files, std::string_view engine)
-{
-    return std::any_of(files.begin(), files.end(),
-                       [&](const InstalledFile &file) { return contains(file.engines, engine); });
-}
-
 void say_what_follows(const std::vector<InstalledFile> &moved, std::vector<std::string> &said)
 {
     if (moved.empty())
@@ -73,7 +73,8 @@ void say_what_follows(const std::vector<InstalledFile> &moved, std::vector<std::
     said.emplace_back(
         "a container that asks by an annotation gets nothing from now on, and nobody is told; a device "
         "of CDI by these hooks and docker's --gpus are refused by the engine");
-    if (is_for(moved, "concourse"))
+    if (std::any_of(moved.begin(), moved.end(),
+                    [](const InstalledFile &file) { return contains(file.engines, "concourse"); }))
         said.emplace_back(
             "a worker of Concourse that runs calls the hooks until it is started again, and creates no "
             "container once they are gone: systemctl restart concourse-worker");
@@ -124,11 +125,6 @@ std::string put_one_back(RootFiles &root, const InstalledFile &file, const Prese
 }
 
 } // namespace
-
-bool is_drop_in(const InstalledFile &file)
-{
-    return file.path.ends_with(".conf");
-}
 
 bool is_runtime(const InstalledFile &file)
 {

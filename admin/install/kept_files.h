@@ -11,9 +11,6 @@
 
 namespace ogh::admin {
 
-/** A file that says which directories an engine reads. */
-bool is_drop_in(const InstalledFile &file);
-
 /** A runtime of containerd's, which does not start where the spec of one is missing. */
 bool is_runtime(const InstalledFile &file);
 

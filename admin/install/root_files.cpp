@@ -64,33 +64,6 @@ void sync_directory(int directory, const std::string &path)
     sync(fd.get(), path);
 }
 
-/** Puts a new file in `directory`; until it is whole, as it is read again from the disk, it lies in `aside`. */
-void put_file(int directory, int aside, const std::string &path, mode_t mode, std::string_view text)
-{
-    // One name for each file, so that what an interrupted run has left goes with the next.
-    const std::string temporary = "." + file_name_of(path) + ".oci-gpu-hooks";
-    ::unlinkat(aside, temporary.c_str(), 0);
-    const UniqueFd file(::openat(aside, temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                 S_IRUSR | S_IWUSR));
-    if (!file.valid())
-        throw failed("cannot make a file for", path);
-    try {
-        write_all(file.get(), text, quote(path));
-        if (::fchmod(file.get(), mode) != 0)
-            throw failed("cannot set the mode of", path);
-        sync(file.get(), path);
-        if (::lseek(file.get(), 0, SEEK_SET) != 0 || read_all(file.get(), text.size(), quote(path)) != text)
-            throw Error(ErrorKind::BrokenHost,
-                        "what was written for " + quote(path) + " is not what is there");
-        if (::renameat(aside, temporary.c_str(), directory, file_name_of(path).c_str()) != 0)
-            throw failed("cannot put in place", path);
-    } catch (const Error &) {
-        ::unlinkat(aside, temporary.c_str(), 0);
-        throw;
-    }
-    sync_directory(directory, directory_of(path));
-}
-
 UniqueFd open_lock(int directory, const std::string &path)
 {
     UniqueFd fd(::openat(directory, file_name_of(path).c_str(),
@@ -185,7 +158,28 @@ void RootFiles::put(const std::string &path, std::string_view text, mode_t mode,
 {
     const UniqueFd directory = open_directory(directory_of(path));
     const UniqueFd beside = open_directory(aside.empty() ? directory_of(path) : aside);
-    put_file(directory.get(), beside.get(), path, mode, text);
+    // One name for each file, so that what an interrupted run has left goes with the next.
+    const std::string temporary = "." + file_name_of(path) + ".oci-gpu-hooks";
+    ::unlinkat(beside.get(), temporary.c_str(), 0);
+    const UniqueFd file(::openat(beside.get(), temporary.c_str(),
+                                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if (!file.valid())
+        throw failed("cannot make a file for", path);
+    try {
+        write_all(file.get(), text, quote(path));
+        if (::fchmod(file.get(), mode) != 0)
+            throw failed("cannot set the mode of", path);
+        sync(file.get(), path);
+        if (::lseek(file.get(), 0, SEEK_SET) != 0 || read_all(file.get(), text.size(), quote(path)) != text)
+            throw Error(ErrorKind::BrokenHost,
+                        "what was written for " + quote(path) + " is not what is there");
+        if (::renameat(beside.get(), temporary.c_str(), directory.get(), file_name_of(path).c_str()) != 0)
+            throw failed("cannot put in place", path);
+    } catch (const Error &) {
+        ::unlinkat(beside.get(), temporary.c_str(), 0);
+        throw;
+    }
+    sync_directory(directory.get(), directory_of(path));
 }
 
 void RootFiles::unlink(const std::string &path) const
@@ -230,7 +224,7 @@ void RootFiles::replace_program(const std::string &path, std::string_view text, 
                  0) != 0 &&
         errno != EEXIST)
         throw failed("cannot keep a file as", kept);
-    put_file(directory.get(), directory.get(), path, executable_mode, text);
+    put(path, text, executable_mode, "");
 }
 
 void RootFiles::remove(const std::string &path)

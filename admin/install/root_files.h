@@ -79,6 +79,7 @@ private:
     [[nodiscard]] std::optional<UniqueFd> find_directory(const std::string &path) const;
     [[nodiscard]] UniqueFd open_directory(const std::string &path) const;
     UniqueFd make_directory(const std::string &path);
+    /** Until it is whole, as it is read again from the disk, it lies in `aside`. */
     void put(const std::string &path, std::string_view text, mode_t mode, const std::string &aside) const;
     void unlink(const std::string &path) const;
     void add_undo(const std::string &path, const PresentFile &before, const std::string &aside);
