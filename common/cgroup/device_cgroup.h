@@ -40,8 +40,8 @@ Notes allow_v2(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, Und
 /**
  * Denies the container whose cgroups these are the devices, with any of the access of a rule; all else stays as it is. What
  * is denied already stays denied. allow_v1() and allow_v2() of the same rules put it back, also of what was left half done.
- * @throws Error (BrokenHost) if it cannot be, as it is not for this process to change, or another rule allows the device:
- *         then some of it may be denied
+ * @throws Error (BrokenHost) if it cannot be, as it is not for this process to change, or another rule allows to open
+ *         the device: then some of it may be denied
  */
 void deny_v1(const std::vector<Cgroup> &cgroups, const DeviceRules &rules);
 

@@ -224,4 +224,15 @@ BOOST_FIXTURE_TEST_CASE(what_another_rule_allows_cannot_be_denied, Version1)
     BOOST_TEST(failure.says("another rule of "), failure.message);
 }
 
+BOOST_FIXTURE_TEST_CASE(what_another_rule_allows_to_make_alone_can_be_denied, Version1)
+{
+    start(Version::One, own);
+    DeviceRules with_making = rules;
+    for (DeviceRule &rule : with_making)
+        rule.access |= access_mknod;
+    allow_and_keep(with_making);
+    container(own).deny(with_making);
+    BOOST_TEST(answers() == expected({same}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
