@@ -3,6 +3,11 @@
 what is refused is shown with the hook's own text."""
 
 import os
+import re
+import shlex
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +16,16 @@ from harness.amd_container import SHOW
 from harness.amd_container import given as given_amd
 from harness.containerd import Containerd, Ctr, programs
 from harness.expect import started
+from harness.host import LIMIT_S
+from harness.leases import Container, ask
 from harness.nvidia_container import KEY, PROBE, alive, given, probed
+from harness.stopped import wait_until
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
                   "harness.driver_fixtures", "harness.cdi_fixtures"]
 
 NODES = f"{PROBE} probe /dev/nvidia*"
+UNIT = Path(__file__).resolve().parents[3] / "examples/concourse/worker/oci-gpu-hooks.conf"
 
 
 @pytest.fixture(name="journal_host")
@@ -74,3 +83,39 @@ def test_an_executable_that_is_missing(request, engine, name):
     box.wrapper = ("/nonexistent/hook",)
     result = box.run()
     assert result.code != 0 and result.out == "" and "/nonexistent/hook: no such file" in result.err
+
+
+def processes_of(name):
+    """Those whose command line has the container's name: the client, the shim, the runtime."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes()
+        except OSError:
+            continue  # gone meanwhile
+        if name.encode() in words:
+            found.append(words)
+    return found
+
+
+def test_a_worker_that_stops_ends_what_waits(nv_box, machine, engine, leases, build_root):
+    """By the line of its unit; and who has a GPU goes on."""
+    def start(wait=None):
+        box = ask(nv_box("0", "--max-wait", "1h", engine=engine, cgroup="v2"), KEY, "exclusive", wait)
+        box.timeout = 0
+        return Container(box)
+
+    holder = start().ready()
+    waiter = start("1h")
+    leases.wait_for(waiter.run.name, process=waiter.run.process)
+    assert any(words.startswith(b"/") and b"containerd-shim" in words for words in processes_of(waiter.run.name))
+    program, *words = shlex.split(re.search("^ExecStop=-(.*)$", UNIT.read_text("utf-8"), re.MULTILINE)[1])
+    began = time.monotonic()
+    subprocess.run([build_root / "admin" / program, *words, "--sysroot", machine.path], check=True, timeout=LIMIT_S)
+    result = waiter.end()
+    took = time.monotonic() - began
+    assert result.code != 0 and "ended by SIGTERM while waiting for a GPU" in result.err, result
+    wait_until(lambda: not processes_of(waiter.run.name), "there is a process left")
+    print(f"the container was given up {took:.2f} s after the line")
+    assert leases.rows("container", "state") == [(holder.run.name, "running")]
+    assert holder.end().code == 0
