@@ -5,46 +5,90 @@ until its build has, and that of a failed build for days. Its GPU is taken away,
 import json
 import subprocess
 import time
+from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
-from harness import concourse
+from harness import concourse, engines
+from harness.box import PREFIX
 from harness.host import LIMIT_S
 from harness.leases import Container, ask, counts
-from harness.nvidia_container import KEY, refused
+from harness.nvidia_container import refused
 from harness.stopped import wait_until
+from hosts.amd import CPX, DRM, SPX, AmdHost
 from hosts.nvidia import EIGHT, MAJOR
 
-pytest_plugins = ["harness.nvidia_fixtures"]
+pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.cdi_fixtures"]
 
 BEGUN = ("--idle-after", "0s", "--max-wait", "20s")
 NOW = (*BEGUN, "--begin-within", "0s")
 GPU = EIGHT[0]
 NODE = GPU.node
 NOT_PERMITTED = "Operation not permitted"
+RUNC, CRUN = engines.RUNTIMES
+
+
+@dataclass(frozen=True)
+class Gives:
+    """A GPU, as a hook gives it."""
+
+    box: str  # the fixture of its containers
+    request: str
+    nodes: dict  # its own, with their numbers
+    of_driver: tuple  # those for all GPUs
+    options: tuple = ()
+    beside: str = ""  # another part of the same GPU
+
+
+def amd(request, gpu, beside=""):
+    """A GPU of the host below, or a partition."""
+    nodes = {f"/dev/dri/{name}": (DRM, minor) for name, minor in gpu.nodes().items()}
+    return Gives("amd_box", request, nodes, ("/dev/kfd",), beside=beside)
+
+
+CDI_GPU = "nvidia.com/gpu=0"
+NVIDIA = Gives("nv_box", "0", {NODE: (MAJOR, GPU.minor)}, ("/dev/nvidiactl", "/dev/nvidia-uvm"))
+GIVES = {"nvidia": NVIDIA, "amd": amd(SPX[-1].address, SPX[-1]), "amd-partition": amd("0:3", CPX[3], beside="0:2"),
+         "cdi": Gives("cdi_box", CDI_GPU, NVIDIA.nodes, ("/dev/nvidiactl",),
+                      ("--give-gpus", "--allow", CDI_GPU, "--max-devices", "1"))}
+
+
+@pytest.fixture
+def amd_machine(scratch):
+    """A GPU in eight partitions, and a whole one."""
+    return AmdHost(scratch / "machine", [*CPX[:8], SPX[-1]])
+
+
+@pytest.fixture
+def cdi_host(machine):
+    """NVIDIA's, with a specification of its first GPU."""
+    edits = [{"deviceNodes": [{"path": path}]} for path in (NODE, "/dev/nvidiactl")]
+    machine.write("etc/cdi/nvidia.json", json.dumps({
+        "cdiVersion": "0.6.0", "kind": CDI_GPU.split("=", maxsplit=1)[0], "containerEdits": edits[1],
+        "devices": [{"name": "0", "containerEdits": edits[0]}]}))
+    return machine
 
 
 @pytest.fixture(name="garden")
 def garden_fixture(nv_host, scratch):
     """Takes the cgroup away that stays when unprivileged containers have ended."""
-    yield nv_host("as-found")
+    yield
     concourse.remove_garden(nv_host(), scratch)
 
 
 class Step(Container):
     """The container of a step, whose init is gdn-init and does nothing once it is ready."""
 
-    capabilities = ()
-
-    def exec(self, *words):
+    def exec(self, *words, options=()):
         """Starts a program in it, as a step's own, and `fly intercept`."""
-        box, more = self.box, [word for name in self.capabilities for word in ("--cap", name)]
-        return subprocess.Popen(box.host.command(box.runtime.command("exec", *more, self.run.name, *words)),
+        box = self.box
+        return subprocess.Popen(box.host.command(box.runtime.command("exec", *options, self.run.name, *words)),
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
 
-    def says(self, script):
+    def says(self, script, *options):
         """What a shell in it prints, as `fly intercept` would show it."""
-        shell = self.exec("sh", "-c", script)
+        shell = self.exec("sh", "-c", script, options=options)
         out, err = shell.communicate(timeout=LIMIT_S)
         return out + err
 
@@ -54,6 +98,15 @@ class Step(Container):
         assert answer and (NOT_PERMITTED in answer or "No such device" in answer), answer
         return NOT_PERMITTED not in answer
 
+    def opens(self, nodes):
+        """Of nodes, with their numbers, which can be opened, and which of its own making by the same numbers."""
+        own = {f"/own-{major}-{minor}": f"mknod /own-{major}-{minor} c {major} {minor} && "
+               for major, minor in nodes.values()}
+        tries = [f"(: <> {path})" for path in nodes] + [f"{make}(: <> {path})" for path, make in own.items()]
+        lines = self.says("; ".join([*tries, f"rm -f {' '.join(own)}"]), "--cap", "CAP_MKNOD").splitlines()
+        assert len(lines) == len(tries), lines
+        return [path for path, line in zip([*nodes, *own], lines) if NOT_PERMITTED not in line]
+
     def is_deprived(self):
         """Whether it lives, and its GPU cannot be opened."""
         assert self.run.process.poll() is None, "its init was ended"
@@ -61,12 +114,15 @@ class Step(Container):
 
 
 @pytest.fixture(name="step")
-def step_fixture(nv_box, garden):  # pylint: disable=unused-argument
+def step_fixture(request, garden):  # pylint: disable=unused-argument
     """A function that starts the container of a task: step(lease, wait, *options of the hook, init=…)."""
     steps = []
 
-    def start(lease="exclusive", wait=None, *args, mapped=False, init=concourse.INIT, uid=0):
-        box = concourse.make(ask(nv_box("0", *(args or NOW), cgroup="as-found"), KEY, lease, wait), "task")
+    def start(lease="exclusive", wait=None, *args, mapped=False, init=concourse.INIT, uid=0, gives=NVIDIA, asks="",
+              **where):
+        box = request.getfixturevalue(gives.box)(asks or gives.request, *gives.options, *(args or NOW),
+                                                 **(where or {"cgroup": "as-found"}))
+        concourse.make(ask(box, PREFIX + box.hook.executable.name, lease, wait), "task")
         if init != concourse.INIT:
             box.bundle.mount(init, box.bundle.init, "bind")
             box.config["process"]["args"] = [init]
@@ -107,15 +163,21 @@ def test_the_second_step_of_a_build_takes_the_gpu_of_the_first(step, leases, map
     assert states(leases)[0] == (third.run.name, "shared", "idle")
 
 
-def test_a_node_of_its_own_making_does_not_open_either(step):
-    """Nor is anything else taken away."""
-    first = step().ready()
-    first.capabilities = ["CAP_MKNOD"]
-    own = f"mknod /own c {MAJOR} {GPU.minor} && (: < /own); rm /own"
-    assert "No such device" in first.says(own)
-    step().ready()
-    assert "open /own: " + NOT_PERMITTED in first.says(own)
-    assert first.is_deprived() and first.can_open("/dev/nvidiactl") and first.says(": < /dev/null") == ""
+@pytest.mark.parametrize("engine, cgroup", [(RUNC, "as-found"), (RUNC, "v2"), (CRUN, "not-hybrid")])
+@pytest.mark.parametrize("gives", GIVES.values(), ids=GIVES)
+def test_all_that_share_a_gpu_lose_it_and_nothing_else(step, gives, engine, cgroup):
+    """By a node of their own making either. What is the driver's stays, and who has another part of the GPU keeps it."""
+    start = partial(step, gives=gives, engine=engine, cgroup=cgroup)
+    beside = [start(asks=gives.beside).ready()] if gives.beside else []
+    sharers = [start("shared").ready(), start("shared").ready()]
+    assert [len(each.opens(gives.nodes)) for each in sharers] == 2 * [2 * len(gives.nodes)]
+    owner = start().ready()
+    for each in sharers:
+        assert each.run.process.poll() is None and each.opens(gives.nodes) == []
+        assert each.says(": < /dev/null") == "" and all(map(each.can_open, gives.of_driver))
+    assert all(map(owner.can_open, gives.nodes))
+    for each in beside:
+        assert each.can_open(f"/dev/dri/renderD{CPX[2].render}")
 
 
 def test_the_step_of_another_user_is_taken_from_too(step):
