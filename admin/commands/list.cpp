@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/text.h"
@@ -42,11 +47,59 @@ std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
     return hooks;
 }
 
+/** What a registration lists. */
+struct Listed {
+    std::string text; ///< without the states of leases, which may differ by the policy
+    int running = 0;  ///< leases of which the policy lets nobody else have anything
+
+    Listed(const Sysroot &sysroot, const InstalledHook &hook)
+    {
+        const ProgramOutput output = run_hook(sysroot, hook, {"--list", "--format", "json"});
+        if (output.exit_status != 0) {
+            text = message_of(hook, output);
+            return;
+        }
+        auto document = nlohmann::ordered_json::parse(output.out);
+        if (document.contains("leases")) {
+            for (nlohmann::ordered_json &row : document["leases"]) {
+                running += row.at("state") == "running" ? 1 : 0;
+                row.erase("state");
+            }
+        }
+        text = document.dump();
+    }
+};
+
+/** Those of a hook that list the same become one, with the states of the one by which most may be another one's. */
+void join_same(const Sysroot &sysroot, std::vector<InstalledHook> &hooks)
+{
+    const auto are_one_hook = [](const InstalledHook &one, const InstalledHook &other) {
+        return one.hook == other.hook;
+    };
+    auto one = hooks.begin();
+    while ((one = std::adjacent_find(one, hooks.end(), are_one_hook)) != hooks.end()) {
+        const auto other = std::next(one);
+        const Listed before(sysroot, *one);
+        const Listed behind(sysroot, *other);
+        if (before.text != behind.text) {
+            one = other;
+            continue;
+        }
+        for (const std::string &engine : other->engines)
+            add_once(one->engines, engine);
+        if (behind.running < before.running)
+            one->options = other->options;
+        hooks.erase(other);
+    }
+}
+
 int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string &format)
 {
     int status = 0;
     std::string gap;
-    for (const InstalledHook &hook : those(sysroot, lists_something)) {
+    std::vector<InstalledHook> hooks = those(sysroot, lists_something);
+    join_same(*sysroot, hooks);
+    for (const InstalledHook &hook : hooks) {
         const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", format});
         print(gap + title_of(hook) + "\n");
         print(output.exit_status == 0 ? output.out : message_of(hook, output) + "\n");

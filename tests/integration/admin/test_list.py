@@ -84,13 +84,15 @@ def test_tags_and_status(command, gpus):
                                             "0 drained, 0 kept for those who wait; 0 waiting\n")
 
 
-def test_status_is_one_line_where_engines_call_a_hook_in_two_ways(command, gpus, installed_host):
+def test_what_is_the_same_stands_once_where_engines_call_a_hook_in_two_ways(command, gpus, installed_host):
     installed_host.program("crio")
     installed_host.write("etc/crio/crio.conf", f"[crio.runtime]\nhooks_dir = {BOTH_DIRECTORIES}\n")
-    installed_host.put(f"{OWN}/{FILES['nvidia-devices']}", installed_host.document("nvidia-devices",
-                                                                                   ["--max-devices", "1"]))
-    assert command.run("list").stdout.count("nvidia-devices, as ") == 2
-    assert len(command.run("status").stdout.splitlines()) == 1 and gpus
+    for options, listed in ((["--max-devices", "1"], ["podman and crio call"]),
+                            (["--allow", "1"], ["podman calls", "crio calls"])):
+        installed_host.put(f"{OWN}/{FILES['nvidia-devices']}", installed_host.document("nvidia-devices", options))
+        text = command.run("list").stdout
+        assert re.findall("nvidia-devices, as (.*) it\n", text) == listed, text
+        assert len(command.run("status").stdout.splitlines()) == len(listed) and gpus
 
 
 def test_plan(command, gpus):

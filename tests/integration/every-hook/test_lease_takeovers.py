@@ -3,6 +3,7 @@
 until its build has, and that of a failed build for days. Its GPU is taken away, and it lives on."""
 
 import json
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from functools import partial
 import pytest
 
 from harness import concourse, engines
+from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED, Command, InstalledHost
 from harness.box import PREFIX
 from harness.host import LIMIT_S
 from harness.leases import Container, ask, counts
@@ -178,6 +180,26 @@ def test_all_that_share_a_gpu_lose_it_and_nothing_else(step, gives, engine, cgro
     assert all(map(owner.can_open, gives.nodes))
     for each in beside:
         assert each.can_open(f"/dev/dri/renderD{CPX[2].render}")
+
+
+def test_a_lease_stands_once_where_two_engines_call_the_hook(step, machine, built, build_root):
+    """Its state is that by which another one may have what it has."""
+    machine.mkdir(EXECDIR)
+    shutil.copy(built / "hooks/nvidia-devices/nvidia-devices", machine.path / EXECDIR)
+    machine.write("etc/crio/crio.conf", f"[crio.runtime]\nhooks_dir = {BOTH_DIRECTORIES}\n")
+    for directory, option in ((SHIPPED, ["--idle-after", "never"]), (OWN, ["--log-level", "info"])):
+        machine.write(f"{directory}/{FILES['nvidia-devices']}",
+                      json.dumps(InstalledHost.document("nvidia-devices", option)))
+    machine.mkdir("usr/bin")
+    for name in ("podman", "crio"):
+        shutil.copy("/bin/true", machine.path / "usr/bin" / name)
+    first = step().ready()
+    command = Command(build_root / "admin/oci-gpu-hooks", machine)
+    hooks = json.loads(command.run("list", "--format", "json").stdout)["hooks"]
+    assert [row["container"] for hook in hooks for row in hook.get("leases", ())] == [first.run.name]
+    text = command.run("list", "--format", "table").stdout
+    assert "nvidia-devices, as podman and crio call it\n" in text, text
+    assert text.count(first.run.name) == 1 and "not begun, may be taken from 2" in text, text
 
 
 def test_the_step_of_another_user_is_taken_from_too(step):
