@@ -11,6 +11,7 @@
 #include "base/contains.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "hook/declared_options.h"
 
 namespace ogh::admin {
 
@@ -63,19 +64,12 @@ constexpr std::array limits{
     Limit{"--writable", "writable: "},
 };
 
-constexpr std::array asks_with_value = {"--opt-in",       "--request", "--key-file", "--count-means",
-                                        "--capabilities", "--imex",    "--from",     "--observer"};
-
-// Without one of these more may be had.
-constexpr std::array narrowing = {"--allow",       "--max-devices", "--quota",       "--quota-by",
-                                  "--max-sharers", "--min-lease",   "--writable",    "--only",
-                                  "--only-empty",  "--key-file",    "--require-env", "--allow-capabilities"};
-
-// With one of these more may be had, or by more containers.
-constexpr std::array widening = {"--opt-in",       "--request",   "--all-steps",    "--from",
-                                 "--observer",     "--imex",      "--allow-imex",   "--source-dir",
-                                 "--spec-dir",     "--give-gpus", "--capabilities", "--engine-annotations",
-                                 "--ignore-health"};
+/** What the option of that name is to who reads a file. @param what of option_use */
+bool is(const std::string &name, unsigned what)
+{
+    const DeclaredOption *const option = find_option(name);
+    return option != nullptr && option->is(what);
+}
 
 struct Setting {
     std::string name;
@@ -141,14 +135,14 @@ Widening widening_of(const std::vector<std::string> &before, const std::vector<s
     const std::vector<Setting> were = settings_of(before);
     const std::vector<Setting> are = settings_of(now);
     Widening found;
-    for (const Setting &was : were)
-        if (contains(narrowing, was.name) &&
-            std::none_of(are.begin(), are.end(), [&](const Setting &is) { return is_narrower(is, was); }))
-            found.gone.push_back(as_written(was));
-    for (const Setting &is : are)
-        if (contains(widening, is.name) &&
-            std::none_of(were.begin(), were.end(), [&](const Setting &was) { return is_narrower(is, was); }))
-            found.come.push_back(as_written(is));
+    for (const Setting &had : were)
+        if (is(had.name, option_use::narrows) &&
+            std::none_of(are.begin(), are.end(), [&](const Setting &has) { return is_narrower(has, had); }))
+            found.gone.push_back(as_written(had));
+    for (const Setting &has : are)
+        if (is(has.name, option_use::widens) &&
+            std::none_of(were.begin(), were.end(), [&](const Setting &had) { return is_narrower(has, had); }))
+            found.come.push_back(as_written(has));
     return found;
 }
 
@@ -165,12 +159,11 @@ std::vector<std::string> policy_options(const std::vector<std::string> &options)
 {
     std::vector<std::string> kept;
     for (size_t i = 0; i < options.size(); ++i) {
-        const std::string name = options[i].substr(0, options[i].find('='));
-        const bool asks = contains(asks_with_value, name);
-        if (asks && name == options[i])
-            ++i; // its value
-        else if (!asks && name != "--all-steps")
+        const DeclaredOption *const option = find_option(options[i].substr(0, options[i].find('=')));
+        if (option == nullptr || !option->is(option_use::asks))
             kept.push_back(options[i]);
+        else if (option->type != nullptr && option->name == options[i])
+            ++i; // its value
     }
     return kept;
 }

@@ -131,9 +131,9 @@ void CommandLine::add_each(const Option &option, std::function<void(const std::s
     add(option, true, std::move(take));
 }
 
-void CommandLine::add_flag(const char *name, const char *help, bool &flag)
+void CommandLine::add(const Option &option, bool &flag)
 {
-    add({name, nullptr, help}, true, [&flag](const std::string &) { flag = true; });
+    add(option, true, [&flag](const std::string &) { flag = true; });
 }
 
 void CommandLine::add_words(const char *name, const char *help, std::vector<std::string> &words)

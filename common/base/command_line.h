@@ -38,7 +38,8 @@ public:
     void add(const Option &option, std::vector<std::string> &values); ///< may be given several times
     /** One that may be given several times. @param take called with each value, and throws Error (Usage) for a wrong one */
     void add_each(const Option &option, std::function<void(const std::string &)> take);
-    void add_flag(const char *name, const char *help, bool &flag);
+    void add(const Option &option, bool &flag); ///< without a type
+    void add_flag(const char *name, const char *help, bool &flag) { add({name, nullptr, help}, flag); }
 
     /** What stands on the command line without an option. @param name what --help calls them: "HOOK..." */
     void add_words(const char *name, const char *help, std::vector<std::string> &words);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "build_config.h"
+#include "hook/declared_options.h"
 
 namespace ogh {
 
@@ -60,15 +61,12 @@ std::vector<std::string> carried_options(const std::vector<std::string> &words)
 
 void add_cdi_option(CommandLine &cli, bool &cdi)
 {
-    cli.add_flag(option, "Print a CDI specification whose devices call this hook, and do nothing else", cdi);
+    cli.add(declared("--cdi"), cdi);
 }
 
 void add_cdi_kind_option(CommandLine &cli, const std::string &vendor_kind, std::string &kind)
 {
-    cli.add_choice(
-        {"--kind", "KIND",
-         "Of the devices of --cdi: the vendor's, which they stand in for (default: the hook's own)"},
-        {vendor_kind}, [&kind](const std::string &name) { kind = name; });
+    cli.add_choice(declared("--kind"), {vendor_kind}, [&kind](const std::string &name) { kind = name; });
 }
 
 void check_cdi(bool cdi, bool list, const CommonOptions &options)

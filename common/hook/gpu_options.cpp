@@ -7,34 +7,23 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "hook/cdi_option.h"
+#include "hook/declared_options.h"
 #include "request/observers.h"
 
 namespace ogh {
 
 void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &options)
 {
-    cli.add({"--allow", "GPU,...", "The only GPUs that may be given (default: every GPU)"}, options.allow);
-    cli.add({"--max-devices", "N", "How many GPUs one container may have (default: no limit)"},
-            options.max_devices);
-    cli.add_flag("--ignore-health", "Give GPUs that look dead as well", options.ignore_health);
-    cli.add_flag("--only-empty", "Give no GPU that somebody uses without a lease", options.only_empty);
-    cli.add({"--monitors", "[UID:]FILE,...",
-             "Programs of this host that watch GPUs, and use none, if root or that user runs them (default: "
-             "those of NVIDIA in /usr/bin)"},
-            options.monitors);
-    cli.add({"--from", "SOURCE,...",
-             "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers "
-             "ask)"},
-            options.from);
-    cli.add({"--observer", "NAME=PATTERN",
-             "Containers of a namespace that see every GPU without a lease, such as a device plugin's own; "
-             "may be "
-             "given several times (default: none)"},
-            options.observers);
+    cli.add(declared("--allow"), options.allow);
+    cli.add(declared("--max-devices"), options.max_devices);
+    cli.add(declared("--ignore-health"), options.ignore_health);
+    cli.add(declared("--only-empty"), options.only_empty);
+    cli.add(declared("--monitors"), options.monitors);
+    cli.add(declared("--from"), options.from);
+    cli.add(declared("--observer"), options.observers);
     add_lease_options(cli, options.leases);
     add_drain_options(cli, options.leases);
-    add_list_options(cli, "Print this host's GPUs and who has them, and do nothing else", ListFormats::OfGpus,
-                     options.list);
+    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::OfGpus, options.list);
     add_cdi_option(cli, options.cdi);
     add_cdi_kind_option(cli, cdi_kind, options.cdi_kind);
 }

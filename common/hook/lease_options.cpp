@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "hook/declared_options.h"
 #include "lease/state/lease_file.h"
 #include "request/annotations.h"
 
@@ -71,24 +72,15 @@ std::optional<std::chrono::seconds> hold_of(const Request &request, const LeaseO
 
 void add_quota_options(CommandLine &cli, QuotaOptions &options)
 {
-    cli.add_each(
-        {"--quota", "NAME=N",
-         "At most N devices at once for all that ask hooks with a quota of this name; may be given several "
-         "times (default: no limit)"},
-        [&](const std::string &text) {
-            add_quota(options.quotas, quota_of(text, quota_takes), quota_takes);
-        });
-    cli.add_each(
-        {"--quota-by", "ANNOTATION=N",
-         "At most N devices at once for the containers with the same value of an annotation that the "
-         "engine writes; may be given several times (default: no limit)"},
-        [&](const std::string &text) {
-            Quota quota = quota_of(text, quota_by_takes);
-            refuse_users_annotation(quota.name);
-            add_quota(options.quotas_by, std::move(quota), quota_by_takes);
-        });
-    cli.add({"--max-sharers", "N", "How many containers may share a device, 1 to 64 (default: no limit)"},
-            options.max_sharers);
+    cli.add_each(declared("--quota"), [&](const std::string &text) {
+        add_quota(options.quotas, quota_of(text, quota_takes), quota_takes);
+    });
+    cli.add_each(declared("--quota-by"), [&](const std::string &text) {
+        Quota quota = quota_of(text, quota_by_takes);
+        refuse_users_annotation(quota.name);
+        add_quota(options.quotas_by, std::move(quota), quota_by_takes);
+    });
+    cli.add(declared("--max-sharers"), options.max_sharers);
 }
 
 void check(const QuotaOptions &options)
@@ -127,42 +119,24 @@ std::chrono::seconds duration_of(const std::string &text, const std::string &ori
 
 void add_lease_options(CommandLine &cli, LeaseOptions &options)
 {
-    cli.add_choice(
-        {"--min-lease", "NAME", "What a container has to accept: shared or exclusive (default: shared)"},
-        {"shared", "exclusive"}, [&](const std::string &name) {
-            options.least = name == "exclusive" ? LeaseMode::Exclusive : LeaseMode::Shared;
-        });
-    cli.add({"--max-wait", "TIME", "How long a container may wait for a GPU (default: 0s)"},
-            options.max_wait);
-    cli.add({"--idle-init", "PATH",
-             "A first program that only waits; may be given several times (default: /tmp/gdn-init)"},
-            options.idle_inits);
-    cli.add(
-        {"--idle-after", "TIME",
-         "When its GPUs may be taken away: so long after its last process has ended, or never (default: 1s)"},
-        options.idle_after);
-    cli.add(
-        {"--begin-within", "TIME", "The same where nothing has run in it, since it got them (default: 2m)"},
-        options.begin_within);
-    cli.add({"--max-hold", "TIME",
-             "How long a container may have a GPU while another one waits for it (default: no limit)"},
-            options.max_hold);
-    cli.add({"--hold-grace", "TIME",
-             "How long it has to end then, after its stop signal, before it is killed (default: 30s)"},
-            options.hold_grace);
+    cli.add_choice(declared("--min-lease"), {"shared", "exclusive"}, [&](const std::string &name) {
+        options.least = name == "exclusive" ? LeaseMode::Exclusive : LeaseMode::Shared;
+    });
+    cli.add(declared("--max-wait"), options.max_wait);
+    cli.add(declared("--idle-init"), options.idle_inits);
+    cli.add(declared("--idle-after"), options.idle_after);
+    cli.add(declared("--begin-within"), options.begin_within);
+    cli.add(declared("--max-hold"), options.max_hold);
+    cli.add(declared("--hold-grace"), options.hold_grace);
     add_quota_options(cli, options.quotas);
 }
 
 void add_drain_options(CommandLine &cli, LeaseOptions &options)
 {
-    cli.add({"--drain", "GPU",
-             "Give this GPU to nobody until --undrain or the next boot, and do nothing else (default: none)"},
-            options.drain);
-    cli.add({"--undrain", "GPU", "Give it again, and do nothing else (default: none)"}, options.undrain);
-    cli.add({"--reason", "TEXT", "Of --drain: why, for those who look and wait (default: none)"},
-            options.drain_reason);
-    cli.add({"--for", "TIME", "Of --drain: ends by itself after that time (default: it does not)"},
-            options.drain_time);
+    cli.add(declared("--drain"), options.drain);
+    cli.add(declared("--undrain"), options.undrain);
+    cli.add(declared("--reason"), options.drain_reason);
+    cli.add(declared("--for"), options.drain_time);
 }
 
 void check(const LeaseOptions &options)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "hook/declared_options.h"
 #include "request/annotation_patterns.h"
 
 namespace ogh {
@@ -35,30 +36,19 @@ void check_path(const std::optional<std::string> &path, const char *option)
 
 void add_common_options(CommandLine &cli, CommonOptions &options)
 {
-    cli.add_choice(
-        {"--opt-in", "NAME", "Who may ask: annotation, environment or always (default: annotation)"},
-        {"always", "annotation", "environment"},
-        [&](const std::string &name) { options.opt_in = opt_in_of(name); });
-    cli.add({"--request", "VALUE", "What the host asks for (default: nothing, the container asks)"},
-            options.request);
-    cli.add_flag("--all-steps", "Also for Concourse's get, put and check containers", options.all_steps);
-    cli.add({"--key-file", "FILE", "Environment counts only with a key of this file (default: no file)"},
-            options.key_file);
-    cli.add({"--only", "NAME=PATTERN",
-             "Only containers whose annotation NAME matches; may be given several times (default: all)"},
-            options.only);
-    cli.add({"--sysroot", "DIR", "Where the host's files are found (default: /)"}, options.sysroot);
-    cli.add_flag("--plan", "Print what would be done as JSON and change nothing", options.plan);
-    cli.add_flag("--inspect", "Change nothing and log nothing; with --list, --plan or --cdi",
-                 options.inspect);
-    cli.add_choice({"--log-level", "NAME", "error, warning, info or debug (default: warning)"},
-                   {"debug", "error", "info", "warning"},
+    cli.add_choice(declared("--opt-in"), {"always", "annotation", "environment"},
+                   [&](const std::string &name) { options.opt_in = opt_in_of(name); });
+    cli.add(declared("--request"), options.request);
+    cli.add(declared("--all-steps"), options.all_steps);
+    cli.add(declared("--key-file"), options.key_file);
+    cli.add(declared("--only"), options.only);
+    cli.add(declared("--sysroot"), options.sysroot);
+    cli.add(declared("--plan"), options.plan);
+    cli.add(declared("--inspect"), options.inspect);
+    cli.add_choice(declared("--log-level"), {"debug", "error", "info", "warning"},
                    [&](const std::string &name) { options.log_level = level_of(name); });
-    cli.add({"--log-file", "FILE", "A file that messages are added to (default: no file)"}, options.log_file);
-    cli.add({"--history", "FILE",
-             "What was given, ended and refused is added to it; none: nothing (default: "
-             "/var/lib/oci-gpu-hooks/history)"},
-            options.history);
+    cli.add(declared("--log-file"), options.log_file);
+    cli.add(declared("--history"), options.history);
 }
 
 void check(const CommonOptions &options)

@@ -136,15 +136,14 @@ HostListing::Cell known(std::string text)
     return text.empty() ? HostListing::Cell(nullptr) : HostListing::Cell(std::move(text));
 }
 
-void add_list_options(CommandLine &cli, const char *help, ListFormats formats, ListOptions &options)
+void add_list_options(CommandLine &cli, const CommandLine::Option &list, const CommandLine::Option &format,
+                      ListFormats formats, ListOptions &options)
 {
-    const bool of_gpus = formats == ListFormats::OfGpus;
-    cli.add_flag("--list", help, options.list);
-    cli.add_choice({"--format", "NAME",
-                    of_gpus ? "Of --list: table, screen, json, tags or status (default: table)"
-                            : "Of --list: table, screen or json (default: table)"},
-                   of_gpus ? std::vector<std::string_view>{"table", "screen", "json", "tags", "status"}
-                           : std::vector<std::string_view>{"table", "screen", "json"},
+    cli.add(list, options.list);
+    cli.add_choice(format,
+                   formats == ListFormats::OfGpus
+                       ? std::vector<std::string_view>{"table", "screen", "json", "tags", "status"}
+                       : std::vector<std::string_view>{"table", "screen", "json"},
                    [&](const std::string &name) { options.format = format_of(name); });
 }
 

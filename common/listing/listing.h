@@ -46,8 +46,9 @@ struct ListOptions {
 /** Which formats a hook has. */
 enum class ListFormats { Common, OfGpus };
 
-/** @param help what is listed */
-void add_list_options(CommandLine &cli, const char *help, ListFormats formats, ListOptions &options);
+/** @param list, format as the command line has them */
+void add_list_options(CommandLine &cli, const CommandLine::Option &list, const CommandLine::Option &format,
+                      ListFormats formats, ListOptions &options);
 
 /** @throws Error (Usage) if there is a format and no list */
 void check(const ListOptions &options);

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "hook/declared_options.h"
 #include "hook/gpu_hook.h"
 #include "hook/gpu_vendor.h"
 #include "host/pci_devices.h"
@@ -194,9 +195,7 @@ AmdGpus::AmdGpus()
 
 void AmdGpus::add_options(CommandLine &cli)
 {
-    cli.add({"--empty-below", "SIZE",
-             "How much of its memory is in use at least of a GPU that is not empty (default: 512MiB)"},
-            empty_below_);
+    cli.add(declared("--empty-below"), empty_below_);
 }
 
 void AmdGpus::check_options(const CommonOptions & /*common*/, bool /*is_for_cdi*/)

@@ -20,6 +20,7 @@
 #include "cdi-devices/request/device_choice.h"
 #include "cdi/spec_directories.h"
 #include "cgroup/device_cgroups.h"
+#include "hook/declared_options.h"
 #include "hook/gpu_lease.h"
 #include "hook/hook.h"
 #include "host/pci_devices.h"
@@ -48,43 +49,21 @@ struct Options {
 
 void add_options(CommandLine &cli, Options &options)
 {
-    cli.add(
-        {"--spec-dir", "DIR",
-         "Where CDI specifications are; may be given several times, and the last wins (default: /etc/cdi, "
-         "/var/run/cdi)"},
-        options.directories);
-    cli.add({"--allow", "KIND[=NAME],...", "The only devices that may be given (default: every device)"},
-            options.allow);
-    cli.add({"--max-devices", "N", "How many devices a container may have (default: no limit)"},
-            options.max_devices);
-    cli.add_choice(
-        {"--writable", "NAME",
-         "Mounts: stated (where the specification says rw), spec (where it does not say ro) or never "
-         "(default: stated)"},
-        {"stated", "spec", "never"}, [&](const std::string &name) {
-            options.writable = name == "spec"    ? Writable::Spec
-                               : name == "never" ? Writable::Never
-                                                 : Writable::Stated;
-        });
-    cli.add_flag(
-        "--require-env",
-        "Start no container that lacks a variable which a specification sets, as a hook cannot set it "
-        "(default: warn)",
-        options.require_env);
-    cli.add_flag(
-        "--engine-annotations",
-        "Annotations cdi.k8s.io/... of engines ask as well; not with --only (default: they are not read)",
-        options.engine_annotations);
-    cli.add_flag(
-        "--give-gpus",
-        "Give GPUs of which another hook knows as well; needs --allow and --max-devices (default: that "
-        "hook alone gives them)",
-        options.give_gpus);
-    cli.add_flag("--ignore-health", "With --give-gpus: give GPUs that look dead as well",
-                 options.ignore_health);
+    cli.add(declared("--spec-dir"), options.directories);
+    cli.add(declared("--allow", "cdi-devices"), options.allow);
+    cli.add(declared("--max-devices"), options.max_devices);
+    cli.add_choice(declared("--writable", "cdi-devices"), {"stated", "spec", "never"},
+                   [&](const std::string &name) {
+                       options.writable = name == "spec"    ? Writable::Spec
+                                          : name == "never" ? Writable::Never
+                                                            : Writable::Stated;
+                   });
+    cli.add(declared("--require-env"), options.require_env);
+    cli.add(declared("--engine-annotations"), options.engine_annotations);
+    cli.add(declared("--give-gpus"), options.give_gpus);
+    cli.add(declared("--ignore-health"), options.ignore_health);
     add_lease_options(cli, options.leases);
-    add_list_options(cli, "Print the devices of this host's specifications, and do nothing else",
-                     ListFormats::Common, options.list);
+    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::Common, options.list);
 }
 
 /** @throws Error (Usage) for what does not go together */

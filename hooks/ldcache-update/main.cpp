@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hook/declared_options.h"
 #include "hook/hook.h"
 #include "ldcache-update/image.h"
 #include "ldcache-update/library_request.h"
@@ -9,9 +10,7 @@ int main(int argc, char **argv)
     return ogh::run_hook(
         "ldcache-update", "Makes a container's loader find libraries that were put in", [&](ogh::Hook &hook) {
             std::vector<std::string> further;
-            hook.cli().add({"--directory", "DIR",
-                            "Another directory of the container; may be given several times (default: none)"},
-                           further);
+            hook.cli().add(ogh::declared("--directory"), further);
             hook.need_no_limit();
             if (!hook.parse(argc, argv))
                 return;

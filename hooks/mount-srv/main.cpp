@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "edits/inner_path.h"
 #include "hook/cdi_option.h"
+#include "hook/declared_options.h"
 #include "hook/hook.h"
 #include "listing/listing.h"
 #include "mount-srv/directory_request.h"
@@ -28,16 +29,13 @@ struct Options {
 
 void add_options(CommandLine &cli, Options &options)
 {
-    cli.add({"--source-dir", "DIR", "Whose entries are given (default: /srv)"}, options.source_dir);
-    cli.add({"--target-dir", "DIR", "Where they appear in the container (default: /srv)"},
-            options.target_dir);
-    cli.add_choice({"--writable", "NAME", "by-name (*_writable*, *_rw) or never (default: by-name)"},
-                   {"by-name", "never"}, [&](const std::string &name) { options.writable = name; });
-    cli.add_flag("--idmap", "Map the owners of writable directories into a container's user namespace",
-                 options.idmap);
-    cli.add({"--allow", "NAME,...", "The only names that may be given (default: every name)"}, options.allow);
-    add_list_options(cli, "Print what this host gives, and do nothing else", ListFormats::Common,
-                     options.list);
+    cli.add(declared("--source-dir"), options.source_dir);
+    cli.add(declared("--target-dir"), options.target_dir);
+    cli.add_choice(declared("--writable", "mount-srv"), {"by-name", "never"},
+                   [&](const std::string &name) { options.writable = name; });
+    cli.add(declared("--idmap"), options.idmap);
+    cli.add(declared("--allow", "mount-srv"), options.allow);
+    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::Common, options.list);
     add_cdi_option(cli, options.cdi);
 }
 

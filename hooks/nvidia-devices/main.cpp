@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "hook/declared_options.h"
 #include "hook/gpu_hook.h"
 #include "hook/gpu_vendor.h"
 #include "host/host_file.h"
@@ -266,23 +267,14 @@ NvidiaGpus::NvidiaGpus()
 
 void NvidiaGpus::add_options(CommandLine &cli)
 {
-    cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root_);
-    cli.add_choice(
-        {"--count-means", "NAME",
-         "What 0,1,... in the container's variable means, which docker makes of --gpus N: first or any "
-         "(default: first)"},
-        {"first", "any"}, [this](const std::string &name) {
-            count_means_ = name == "any" ? CountMeans::Any : CountMeans::First;
-        });
-    cli.add({"--capabilities", "LIST", "What --request asks for beside GPUs (default: see the annotation)"},
-            extras_.capabilities);
-    cli.add({"--allow-capabilities", "LIST",
-             "The only capabilities that may be asked for, or none (default: every capability)"},
-            allow_capabilities_);
-    cli.add({"--imex", "LIST", "IMEX channels that --request asks for beside GPUs (default: none)"},
-            extras_.imex);
-    cli.add({"--allow-imex", "LIST", "The only IMEX channels that may be asked for, or all (default: none)"},
-            allow_imex_);
+    cli.add(declared("--driver-root"), driver_root_);
+    cli.add_choice(declared("--count-means"), {"first", "any"}, [this](const std::string &name) {
+        count_means_ = name == "any" ? CountMeans::Any : CountMeans::First;
+    });
+    cli.add(declared("--capabilities"), extras_.capabilities);
+    cli.add(declared("--allow-capabilities"), allow_capabilities_);
+    cli.add(declared("--imex"), extras_.imex);
+    cli.add(declared("--allow-imex"), allow_imex_);
 }
 
 void NvidiaGpus::check_options(const CommonOptions &common, bool is_for_cdi)
