@@ -39,7 +39,6 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--allow", "NAME,...", limit | narrows, "The only names that may be given (default: every name)",
      "mount-srv"},
     {"--max-devices", "N", limit | narrows, "How many devices one container may have (default: no limit)"},
-    {"--ignore-health", nullptr, policy | widens, "Give GPUs that look dead as well"},
     {"--only-empty", nullptr, policy | narrows, "Give no GPU that somebody uses without a lease"},
     {"--empty-below", "SIZE", policy,
      "How much of its memory is in use at least of a GPU that is not empty (default: 512MiB)"},

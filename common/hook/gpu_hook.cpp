@@ -343,7 +343,6 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
         hook.set_plugin(plugin_of(options, traits));
         hook.set_observers(options.observers);
         SelectionPolicy policy = policy_of(options.allow, options.max_devices);
-        policy.ignores_health = options.ignore_health;
         GpuAdmin admin(hook, vendor, options);
         if (options.list.list)
             admin.print_list(policy);

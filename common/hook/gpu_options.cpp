@@ -16,7 +16,6 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
 {
     cli.add(declared("--allow"), options.allow);
     cli.add(declared("--max-devices"), options.max_devices);
-    cli.add(declared("--ignore-health"), options.ignore_health);
     cli.add(declared("--only-empty"), options.only_empty);
     cli.add(declared("--monitors"), options.monitors);
     cli.add(declared("--from"), options.from);

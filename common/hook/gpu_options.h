@@ -17,7 +17,6 @@ namespace ogh {
 struct GpuOptions {
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
-    bool ignore_health = false;
     bool only_empty = false;
     /** Programs of the host that have GPUs open only to watch them. */
     std::string monitors = "/usr/bin/nvidia-persistenced,/usr/bin/nvidia-smi,/usr/bin/nv-hostengine,"

@@ -195,8 +195,7 @@ Error Availability::unusable(size_t i, const std::string &text, const std::strin
     if (!candidate.looks_dead)
         return {candidate.problem_kind, no_gpu(text, within) + candidate.problem};
     return {candidate.problem_kind, "the GPU " + label(candidate) + " that is asked for " +
-                                        candidate.problem + "; 'dmesg' may say since when and why, and " +
-                                        "--ignore-health gives it all the same"};
+                                        candidate.problem + "; 'dmesg' may say since when and why"};
 }
 
 Error Availability::too_few(size_t wanted, size_t there, const std::string &whose) const

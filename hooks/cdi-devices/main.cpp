@@ -40,7 +40,6 @@ struct Options {
     std::optional<unsigned> max_devices;
     Writable writable = Writable::Stated;
     bool give_gpus = false;
-    bool ignore_health = false; ///< of those GPUs
     bool require_env = false;
     bool engine_annotations = false;
     LeaseOptions leases;
@@ -61,7 +60,6 @@ void add_options(CommandLine &cli, Options &options)
     cli.add(declared("--require-env"), options.require_env);
     cli.add(declared("--engine-annotations"), options.engine_annotations);
     cli.add(declared("--give-gpus"), options.give_gpus);
-    cli.add(declared("--ignore-health"), options.ignore_health);
     add_lease_options(cli, options.leases);
     add_list_options(cli, declared("--list"), declared("--format"), ListFormats::Common, options.list);
 }
@@ -75,8 +73,6 @@ void check(const Options &options, const CommonOptions &common)
         throw Error(ErrorKind::Usage,
                     "--engine-annotations and --only cannot be combined: what engines are asked "
                     "for is not looked at by --only");
-    if (options.ignore_health && !options.give_gpus)
-        throw Error(ErrorKind::Usage, "--ignore-health needs --give-gpus");
     if (options.give_gpus && (!options.allow || !options.max_devices))
         throw Error(ErrorKind::Usage,
                     "--give-gpus needs --allow and --max-devices: what the hook for these GPUs "
@@ -270,7 +266,7 @@ private:
         found.inputs.actions = vendor_actions(found.inputs.edits.hooks);
         found.inputs.files = look_at_host(found.inputs.edits, found.inputs.actions, sysroot_);
         found.keys = find_keys(chosen, found.inputs.files, found.of_driver);
-        if (options_.give_gpus && !options_.ignore_health)
+        if (options_.give_gpus)
             refuse_dead(found.keys);
         hook_.say_notes();
         return found;
@@ -321,9 +317,9 @@ private:
             const bool is_gpu = gpu.starts_with("nvidia:") || gpu.starts_with("amd:");
             const auto address = is_gpu ? parse_pci_address(gpu.substr(gpu.find(':') + 1)) : std::nullopt;
             if (address && devices.ask(*address) == PciAnswer::None)
-                throw Error(ErrorKind::NotAvailable,
-                            "the device " + quote(name) + " looks dead: nothing answers at " +
-                                to_text(*address) + " on the PCI bus; --ignore-health gives it all the same");
+                throw Error(ErrorKind::NotAvailable, "the device " + quote(name) +
+                                                         " looks dead: nothing answers at " +
+                                                         to_text(*address) + " on the PCI bus");
         }
     }
 

@@ -179,9 +179,8 @@ def test_a_gpu_that_looks_dead(cdi_box, machine, engine):
     machine.kill(EIGHT[1].address)
     for request in (f"{KIND}=1", f"{KIND}=0,{KIND}=all"):
         refused_by("cdi-devices", cdi_box(request, *GIVE, engine=engine).run(), 3, "the device 'nvidia.com/gpu=",
-                   f"looks dead: nothing answers at {EIGHT[1].address} on the PCI bus", "--ignore-health")
+                   f"looks dead: nothing answers at {EIGHT[1].address} on the PCI bus")
     assert list(probed(started(cdi_box(f"{KIND}=0", *GIVE, engine=engine).run(SHOW)))) == [EIGHT[0].node]
-    assert EIGHT[1].node in started(cdi_box(f"{KIND}=1", *GIVE, "--ignore-health", engine=engine).run(SHOW))
 
 
 def test_a_gpu_that_dies_in_the_meantime(cdi_box, nv_box, nv_hook, machine, holding):
@@ -193,10 +192,6 @@ def test_a_gpu_that_dies_in_the_meantime(cdi_box, nv_box, nv_hook, machine, hold
     first.end()
     refused_by("cdi-devices", second.end(), 3, "looks dead")
     assert leases.are_free()
-
-
-def test_only_gpus_are_looked_at(cdi_by_hand):
-    error_of(cdi_by_hand("--list", "--ignore-health"), 2, "--give-gpus")
 
 
 def test_what_a_container_has_already_counts(cdi_box, nv_hook, machine):

@@ -2,8 +2,6 @@
 """A GPU that looks dead is given to nobody, of either vendor: passed by where there is a choice, an error where it is
 named, and shown by every list."""
 
-import json
-
 import pytest
 
 from harness import amd_container, engines, nvidia_container
@@ -41,7 +39,7 @@ def test_a_dead_one_that_is_named_is_an_error_of_its_own(nv_box, leases, machine
     machine.kill(machine.gpus[1].address)
     for request in ("1", machine.gpus[1].uuid, machine.gpus[1].address, "0-2"):
         message = refused(nv_box(request, engine=engine).run(), 3, "GPU 1 ", "looks dead",
-                          f"nothing answers at {machine.gpus[1].address} on the PCI bus", "--ignore-health")
+                          f"nothing answers at {machine.gpus[1].address} on the PCI bus")
         assert "this host has" not in message
     assert leases.are_free()
     assert started(nv_box("0,2", engine=engine).run(NODES)) == nodes(machine.gpus[0], machine.gpus[2])
@@ -53,13 +51,6 @@ def test_all_is_as_much_as_lives_and_too_few_are_not_waited_for(nv_box, machine)
     assert started(nv_box("all").run(NODES)) == nodes(*machine.gpus[:2])
     box = ask(nv_box("any:3", "--max-wait", "1h"), KEY, "exclusive", "1h")
     refused(box.run(), 3, "3 GPUs are asked for, and there are 2", "left out: 2 ", "looks dead")
-
-
-def test_whoever_knows_better_gets_it(nv_box, machine):
-    machine.kill(machine.gpus[1].address)
-    result = nv_box("1", "--ignore-health").run(NODES)
-    assert started(result) == nodes(machine.gpus[1])
-    assert not [line for line in result.said if "dead" in line]
 
 
 @pytest.mark.parametrize("status", ["suspended", "suspending", "resuming"])
@@ -87,8 +78,7 @@ def test_only_what_may_be_chosen_is_read(by_hand, machine, scratch):
     """One that does not answer costs what the bus needs, which is nothing to whoever asks for another."""
     trace = scratch / "trace"
     strace = ("/usr/bin/strace", "-f", "-qq", "-o", trace, "-e", "trace=openat,open")
-    for request, options, places in (("1", (), [1]), ("any:1", ("--allow", "0,2"), [0, 2]), ("none", (), []),
-                                     ("all", ("--ignore-health",), [])):
+    for request, options, places in (("1", (), [1]), ("any:1", ("--allow", "0,2"), [0, 2]), ("none", (), [])):
         process = by_hand("--plan", "--request", request, *options, wrapper=strace)
         assert process.returncode == 0, process.stderr
         opened = {gpu.address for gpu in machine.gpus
@@ -101,7 +91,7 @@ def test_instances_die_with_their_gpu(nv_box, machine):
         machine.add_instance(index, 1, 0)
     machine.kill(machine.gpus[0].address)
     gpu = machine.gpus[0]
-    refused(nv_box(f"MIG-{gpu.uuid}/1/0").run(), 3, "looks dead", gpu.address, "--ignore-health")
+    refused(nv_box(f"MIG-{gpu.uuid}/1/0").run(), 3, "looks dead", gpu.address)
     assert nodes(machine.gpus[1]) == started(nv_box("any:1", "--allow", "0,1").run(NODES))
 
 
@@ -144,8 +134,6 @@ def test_every_list_shows_it(nv_hook, machine, leases):
     assert "gpu-count=7\ngpu-devices=0,1,2,3,4,5,6\n" in tags.stdout
     assert "GPU 7 " in tags.stderr and "looks dead" in tags.stderr
     assert f"{gpu.address}  free   looks dead: nothing" in leases.run("--list", "--format", "screen").stdout
-    assert "".join(row["state"] for row in json.loads(
-        leases.run("--list", "--format", "json", "--ignore-health").stdout)["gpus"]) == ""
     machine.revive(gpu.address)
     assert "looks dead" not in leases.run("--list").stdout
 
