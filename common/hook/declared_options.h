@@ -42,9 +42,6 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--only-empty", nullptr, policy | narrows, "Give no GPU that somebody uses without a lease"},
     {"--empty-below", "SIZE", policy,
      "How much of its memory is in use at least of a GPU that is not empty (default: 512MiB)"},
-    {"--monitors", "[UID:]FILE,...", policy,
-     "Programs of this host that watch GPUs, and use none, if root or that user runs them (default: those of "
-     "NVIDIA in /usr/bin)"},
     {"--from", "SOURCE,...", policy | asks | widens,
      "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers ask)"},
     {"--observer", "NAME=PATTERN", policy | asks | widens,

@@ -142,7 +142,7 @@ std::map<LeaseKey, std::string> GpuAdmin::used_without_lease(const GpuList &list
     if (!options_.only_empty)
         return {};
     const Processes processes;
-    const GpuUsers users = list.find_users(processes, Monitors(sysroot_, monitors_of(options_)));
+    const GpuUsers users = list.find_users(processes, Monitors(sysroot_, monitors_of(sysroot_)));
     if (!users.unknown.empty())
         hook_.notes().push_back(
             {LogLevel::Warning, "who uses GPUs is not known, and --only-empty gives none: " + users.unknown});
@@ -285,7 +285,7 @@ private:
 };
 
 /** From what is asked to what is done, in one direction. */
-void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request, const GpuOptions &options)
+void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
 {
     const Sysroot &sysroot = hook.sysroot();
     Notes &notes = hook.notes();
@@ -307,7 +307,7 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request, const 
             return now();
         };
         const auto find_users = [&](const Processes &processes) {
-            return host ? host->find_users(processes, Monitors(sysroot, monitors_of(options))) : GpuUsers();
+            return host ? host->find_users(processes, Monitors(sysroot, monitors_of(sysroot))) : GpuUsers();
         };
         lease = take_lease(hook, sysroot, choice, candidates, {look_again, find_users}, request.lease, notes);
         chosen = indices_of(lease->devices(), now());
@@ -351,7 +351,7 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
         else if (options.leases.drain || options.leases.undrain)
             admin.set_drained();
         else if (const auto request = GpuAsk(hook, traits, options).read(std::move(policy)))
-            give(hook, vendor, *request, options);
+            give(hook, vendor, *request);
     };
     return run_hook(traits.name, traits.description, body, linux_capabilities);
 }

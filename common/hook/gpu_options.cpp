@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/gpu_options.h"
 
-#include <climits>
+#include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/number.h"
-#include "base/text.h"
 #include "hook/cdi_option.h"
 #include "hook/declared_options.h"
 #include "request/observers.h"
@@ -17,7 +15,6 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
     cli.add(declared("--allow"), options.allow);
     cli.add(declared("--max-devices"), options.max_devices);
     cli.add(declared("--only-empty"), options.only_empty);
-    cli.add(declared("--monitors"), options.monitors);
     cli.add(declared("--from"), options.from);
     cli.add(declared("--observer"), options.observers);
     add_lease_options(cli, options.leases);
@@ -35,7 +32,6 @@ void check(const GpuOptions &options, const CommonOptions &common)
     if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
         throw Error(ErrorKind::Usage,
                     "--from goes with none of --request, --opt-in and --cdi: it says who asks");
-    monitors_of(options);
     check_observers(options.observers);
     const bool is_for_one = common.request && common.opt_in != OptIn::Always;
     if (!options.observers.empty() && (options.cdi || is_for_one))
@@ -46,23 +42,15 @@ void check(const GpuOptions &options, const CommonOptions &common)
     check(options.list);
 }
 
-std::vector<Monitor> monitors_of(const GpuOptions &options)
+std::vector<Monitor> monitors_of(const Sysroot &sysroot)
 {
-    std::vector<Monitor> monitors;
-    for (const std::string &text :
-         options.monitors.empty() ? std::vector<std::string>() : split_list(options.monitors, ',')) {
-        const size_t colon = text.starts_with('/') ? std::string::npos : text.find(':');
-        const auto user = colon == std::string::npos
-                              ? std::optional(0U)
-                              : parse_small_number(std::string_view(text).substr(0, colon), UINT_MAX);
-        monitors.push_back({user.value_or(0), text.substr(colon + 1)}); // npos + 1 is 0
-        if (!user || !monitors.back().file.starts_with('/'))
-            throw Error(ErrorKind::Usage,
-                        "--monitors needs absolute paths, with the number of a user such as '998:/usr/bin/x' "
-                        "where it is not root's, and not " +
-                            quote(text));
-    }
-    return monitors;
+    struct stat status {};
+    const auto directory = sysroot.find("/run/nvidia-persistenced");
+    const bool is_known = directory && ::fstat(directory->fd.get(), &status) == 0;
+    return {{0, "/usr/bin/nvidia-smi"},
+            {0, "/usr/bin/nv-hostengine"},
+            {0, "/usr/bin/dcgm-exporter"},
+            {is_known ? status.st_uid : 0, "/usr/bin/nvidia-persistenced"}};
 }
 
 DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits)

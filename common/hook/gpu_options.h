@@ -18,9 +18,6 @@ struct GpuOptions {
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
     bool only_empty = false;
-    /** Programs of the host that have GPUs open only to watch them. */
-    std::string monitors = "/usr/bin/nvidia-persistenced,/usr/bin/nvidia-smi,/usr/bin/nv-hostengine,"
-                           "/usr/bin/dcgm-exporter";
     std::optional<std::string> from;    ///< what a device plugin's word is taken from
     std::vector<std::string> observers; ///< KEY=PATTERN each
     LeaseOptions leases;
@@ -35,8 +32,11 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
 /** @throws Error (Usage) if options are given that only make sense with others, or not beside them */
 void check(const GpuOptions &options, const CommonOptions &common);
 
-/** --monitors. @throws Error (Usage) */
-std::vector<Monitor> monitors_of(const GpuOptions &options);
+/**
+ * NVIDIA's programs that have GPUs open only to watch them, where its packages put them. nvidia-persistenced gives its
+ * directory to the user that it goes on as; what is in /run is root's to give.
+ */
+std::vector<Monitor> monitors_of(const Sysroot &sysroot);
 
 /** What --from says of the vendor's device plugin. @throws Error (Usage) */
 DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits);

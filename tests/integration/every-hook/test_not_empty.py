@@ -145,34 +145,29 @@ def test_monitors_are_told_by_their_files_in_this_mount_namespace(nv_box, nv_hos
     shutil.copy("/bin/sleep", program)
     using(FIRST, program, before=nv_host().command([]))
     assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(FIRST)
-    refused(nv_box("0", "--only-empty", "--monitors", "/usr/bin/other").run(), 4, "'nvidia-smi'")
     other = scratch / "nvidia-smi"  # it says that it is one
     shutil.copy("/bin/sleep", other)
     using(SECOND, other, before=nv_host().command([]))
     refused(nv_box("1", "--only-empty").run(), 4, "'nvidia-smi'")
-    (machine.path / "usr/bin/watch").symlink_to("../../opt/watch")
+    (machine.path / "usr/bin/nv-hostengine").symlink_to("../../opt/engine")
     (machine.path / "opt").mkdir()
-    other.rename(machine.path / "opt/watch")
-    assert started(nv_box("1", "--only-empty", "--monitors", "/usr/bin/none,/usr/bin/watch").run(NODES)) == nodes(SECOND)
+    other.rename(machine.path / "opt/engine")
+    assert started(nv_box("1", "--only-empty").run(NODES)) == nodes(SECOND)
     using(THIRD, program, before=nv_host().command(["unshare", "--mount"]))
     refused(nv_box("2", "--only-empty").run(), 4, "'nvidia-smi'")
 
 
 def test_a_monitor_is_no_file_of_the_same_number_on_another_filesystem(nv_box, nv_host, using, machine):
-    places = [machine.path / name for name in ("one", "two")]
-    for place in places:
-        place.mkdir()
-        nv_host().mount("-t", "tmpfs", "tools", place)
-        shutil.copy("/bin/sleep", nv_host().path(place / "tool"))
-    assert len({os.stat(nv_host().path(place / "tool")).st_ino for place in places}) == 1
-    using(FIRST, places[0] / "tool", before=nv_host().command([]))
-    refused(nv_box("0", "--only-empty", "--monitors", "/two/tool").run(), 4, "'tool'")
-    assert started(nv_box("0", "--only-empty", "--monitors", "/one/tool").run(NODES)) == nodes(FIRST)
-
-
-def test_monitors_have_absolute_paths(by_hand):
-    process = by_hand("--plan", "--request", "0", "--monitors", "/usr/bin/x,y")
-    assert process.returncode == 2 and "'y'" in process.stderr
+    programs = [machine.path / name / "nvidia-smi" for name in ("usr/bin", "two")]
+    for program in programs:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        nv_host().mount("-t", "tmpfs", "tools", program.parent)
+        shutil.copy("/bin/sleep", nv_host().path(program))
+    assert len({os.stat(nv_host().path(program)).st_ino for program in programs}) == 1
+    using(FIRST, programs[0], before=nv_host().command([]))
+    using(SECOND, programs[1], before=nv_host().command([]))
+    assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(FIRST)
+    refused(nv_box("1", "--only-empty").run(), 4, "'nvidia-smi'")
 
 
 def test_what_only_looks_like_it(nv_box, using, machine, scratch):
@@ -285,15 +280,20 @@ def test_a_node_is_told_by_its_number(nv_box, nv_host, using, machine):
     refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", "is used by 'trainer'")
 
 
-def test_a_monitor_is_roots_or_of_the_user_that_is_named(nv_box, nv_host, using, machine):
+def test_a_monitor_is_roots_or_of_the_user_whose_daemon_it_is(nv_box, nv_host, using, machine):
     """Anybody can preload what they like into a program of the host's."""
-    program = machine.path / "usr/bin/nvidia-smi"
-    program.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy("/bin/sleep", program)
-    using(FIRST, program, before=nv_host().command(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]))
+    programs = [machine.path / "usr/bin" / name for name in ("nvidia-smi", "nvidia-persistenced")]
+    programs[0].parent.mkdir(parents=True, exist_ok=True)
+    directory = machine.path / "run/nvidia-persistenced"
+    directory.mkdir(parents=True)
+    user = nv_host().command(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"])
+    for gpu, program in zip((FIRST, SECOND), programs):
+        shutil.copy("/bin/sleep", program)
+        using(gpu, program, before=user)
+    refused(nv_box("1", "--only-empty").run(), 4, "is used by 'nvidia-persist", "user 1000")
+    os.chown(directory, 1000, 1000)
+    assert started(nv_box("1", "--only-empty").run(NODES)) == nodes(SECOND)
     refused(nv_box("0", "--only-empty").run(), 4, "is used by 'nvidia-smi'", "user 1000")
-    refused(nv_box("0", "--only-empty", "--monitors", "999:/usr/bin/nvidia-smi").run(), 4, "is used by 'nvidia-smi'")
-    assert started(nv_box("0", "--only-empty", "--monitors", "1000:/usr/bin/nvidia-smi").run(NODES)) == nodes(FIRST)
 
 
 def test_somebody_who_cannot_be_seen(nv_box, hiding, machine):
