@@ -27,9 +27,7 @@ std::string who_asks(const HookFile &file)
         who = "Kubernetes' device plugin, by " + quote(*from);
     else if (opt_in == "always")
         who = "every container, unless it asks for something else itself: " + quote(request.value_or("")) +
-              (contains(file.args, std::string("--all-steps"))
-                   ? ""
-                   : "; get, put and check of Concourse's get nothing");
+              "; get, put and check of Concourse's get nothing";
     else if (request)
         who = "every container that this file is called for: " + quote(*request);
     else if (opt_in == "environment" && keys)

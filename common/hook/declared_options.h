@@ -58,8 +58,6 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
      "The same where nothing has run in it, since it got them (default: 2m)"},
     {"--max-hold", "TIME", policy,
      "How long a container may have a GPU while another one waits for it (default: no limit)"},
-    {"--hold-grace", "TIME", policy,
-     "How long it has to end then, after its stop signal, before it is killed (default: 30s)"},
     {"--quota", "NAME=N", limit | narrows,
      "At most N devices at once for all that ask hooks with a quota of this name; may be given several times "
      "(default: no limit)"},
@@ -117,7 +115,6 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
      "Who may ask: annotation, environment or always (default: annotation)"},
     {"--request", "VALUE", policy | asks | widens,
      "What the host asks for (default: nothing, the container asks)"},
-    {"--all-steps", nullptr, policy | asks | widens, "Also for Concourse's get, put and check containers"},
     {"--key-file", "FILE", place | asks | narrows,
      "Environment counts only with a key of this file (default: no file)"},
     {"--only", "NAME=PATTERN", limit | narrows,

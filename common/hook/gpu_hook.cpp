@@ -245,7 +245,6 @@ private:
     {
         return {counted_terms(hook_, asked, options_.leases),
                 preemption_policy(options_.leases),
-                hold_grace(options_.leases),
                 max_devices,
                 {traits_.tags.type},
                 lease_name(asked, selectors),

@@ -22,6 +22,9 @@ namespace ogh {
 
 namespace {
 
+/** How long a container has to end by itself that has been asked to, since it has held for too long. */
+constexpr std::chrono::seconds hold_grace{30};
+
 /** The path may be another name of it, or a link to it. */
 bool is_this_executable(const std::string &path)
 {
@@ -88,7 +91,7 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     request.is_explicit = details.terms.is_explicit;
     request.preemption = details.preemption;
     if (details.terms.hold)
-        request.hold = HoldTerms{*details.terms.hold, details.hold_grace, stop_signal(hook.config().value())};
+        request.hold = HoldTerms{*details.terms.hold, hold_grace, stop_signal(hook.config().value())};
     request.max_devices = details.max_devices;
     request.counted = details.counted;
     request.name = details.name;

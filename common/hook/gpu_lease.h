@@ -36,7 +36,6 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
 struct LeaseDetails {
     LeaseTerms terms;
     PreemptionPolicy preemption;
-    std::chrono::seconds hold_grace{};
     std::optional<unsigned> max_devices; ///< together with what the container has already of what counts
     std::vector<std::string> counted;    ///< as LeaseRequest has it
     std::string name = {};               ///< as LeaseRequest has it

@@ -127,7 +127,6 @@ void add_lease_options(CommandLine &cli, LeaseOptions &options)
     cli.add(declared("--idle-after"), options.idle_after);
     cli.add(declared("--begin-within"), options.begin_within);
     cli.add(declared("--max-hold"), options.max_hold);
-    cli.add(declared("--hold-grace"), options.hold_grace);
     add_quota_options(cli, options.quotas);
 }
 
@@ -143,7 +142,6 @@ void check(const LeaseOptions &options)
 {
     duration_of(options.max_wait, "option '--max-wait'");
     preemption_policy(options);
-    hold_grace(options);
     if (options.max_hold)
         duration_of(*options.max_hold, "option '--max-hold'");
     for (const std::string &path : options.idle_inits) {
@@ -172,11 +170,6 @@ PreemptionPolicy preemption_policy(const LeaseOptions &options)
         policy.idle_after = duration_of(options.idle_after, "option '--idle-after'");
     policy.begin_within = duration_of(options.begin_within, "option '--begin-within'");
     return policy;
-}
-
-std::chrono::seconds hold_grace(const LeaseOptions &options)
-{
-    return duration_of(options.hold_grace, "option '--hold-grace'");
 }
 
 LeaseTerms lease_terms(const Request &request, const LeaseOptions &options)

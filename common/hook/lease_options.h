@@ -45,7 +45,6 @@ struct LeaseOptions {
     std::string idle_after = "1s";       ///< or "never"
     std::string begin_within = "2m";
     std::optional<std::string> max_hold; ///< nothing: for ever
-    std::string hold_grace = "30s";
     QuotaOptions quotas;
     std::optional<std::string> drain;
     std::optional<std::string> undrain;
@@ -65,9 +64,6 @@ void check(const LeaseOptions &options);
 
 /** @param options as check() accepts them */
 PreemptionPolicy preemption_policy(const LeaseOptions &options);
-
-/** --hold-grace, as check() accepts it. */
-std::chrono::seconds hold_grace(const LeaseOptions &options);
 
 /** What a container asks of the leases, within what the host's options allow. */
 struct LeaseTerms {

@@ -39,7 +39,6 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
     cli.add_choice(declared("--opt-in"), {"always", "annotation", "environment"},
                    [&](const std::string &name) { options.opt_in = opt_in_of(name); });
     cli.add(declared("--request"), options.request);
-    cli.add(declared("--all-steps"), options.all_steps);
     cli.add(declared("--key-file"), options.key_file);
     cli.add(declared("--only"), options.only);
     cli.add(declared("--sysroot"), options.sysroot);

@@ -21,7 +21,6 @@ enum class OptIn {
 struct OptInOptions {
     OptIn opt_in = OptIn::Annotation;
     std::optional<std::string> request;
-    bool all_steps = false;
     std::optional<std::string> key_file; ///< absolute; with OptIn::Environment
     std::optional<KeyFile> keys;         ///< what is in it, once it is needed
     std::vector<std::string> only;       ///< KEY=PATTERN each

@@ -68,9 +68,9 @@ RequestValue checked(std::string value, std::string origin)
 }
 
 /** Why nobody may ask for the container; "" if that is not so. */
-std::string why_left_out(const Config &config, const OptInOptions &options)
+std::string why_left_out(const Config &config)
 {
-    switch (options.all_steps ? ConcourseStep::None : concourse_step(config)) {
+    switch (concourse_step(config)) {
     case ConcourseStep::None:
     case ConcourseStep::Task:
         break;
@@ -79,7 +79,7 @@ std::string why_left_out(const Config &config, const OptInOptions &options)
     case ConcourseStep::Unknown:
         // Rather a task without than the image of a resource type with what was meant for tasks.
         return "a container of Concourse whose mounts are neither those of a task nor those of a get, put or "
-               "check; with --all-steps it gets what is requested";
+               "check";
     }
     return "";
 }
@@ -180,7 +180,7 @@ std::optional<Request> find_request(std::string_view hook, const Config &config,
     check_own_annotations(config, notes);
     if (!options.plugin.from.empty())
         return find_plugins(hook, config, options, notes);
-    if (const std::string why = why_left_out(config, options); !why.empty()) {
+    if (const std::string why = why_left_out(config); !why.empty()) {
         notes.push_back(left_out(hook, config, options, why));
         return std::nullopt;
     }
@@ -273,7 +273,7 @@ bool may_ask(std::string_view config_text, const OptInOptions &options)
 bool needs_keys(std::string_view hook, const Config &config, const OptInOptions &options)
 {
     const std::string name = variable_name(hook);
-    return options.key_file && why_left_out(config, options).empty() &&
+    return options.key_file && why_left_out(config).empty() &&
            std::any_of(config.environment.begin(), config.environment.end(),
                        [&](const std::string &entry) { return entry.starts_with(name); });
 }

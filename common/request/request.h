@@ -58,7 +58,7 @@ using OtherwiseAsked = std::function<std::optional<Request>()>;
  * --opt-in environment or always, or by the host's --request, as the options allow; where the host believes a device plugin
  * (--from), what that has given the container, unless it asks for `none` itself. In a pod `io.oci-gpu-hooks.HOOK/CONTAINER`
  * is for that container alone and wins, see find_own_annotation(). What is said besides (`HOOK.lease`) counts in the same
- * ways, but not where the host alone asks. Nobody asks for a get, put or check of Concourse's (--all-steps): it starts
+ * ways, but not where the host alone asks. Nobody asks for a get, put or check of Concourse's: it starts
  * without. An observer (--observer) is asked for `all`, unless it asks itself, and --only does not apply to it. Why there
  * is nothing to do stands in `notes`.
  *

@@ -205,7 +205,6 @@ LeaseDetails lease_details(const Hook &hook, const Request &asked, const Policy 
 {
     LeaseDetails details{counted_terms(hook, asked, options.leases),
                          preemption_policy(options.leases),
-                         hold_grace(options.leases),
                          policy.most(),
                          {"pci", "char", "block", "cdi"}};
     if (options.give_gpus)

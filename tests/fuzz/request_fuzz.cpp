@@ -45,13 +45,11 @@ void add_line(Case &input, const std::string &line)
         input.options.request = rest;
     else if (word == "opt-in")
         input.options.opt_in = rest == "always" ? OptIn::Always : OptIn::Environment;
-    else if (word == "all-steps")
-        input.options.all_steps = true;
 }
 
 /**
  * A line each: `annotation KEY<tab>VALUE`, `env NAME=VALUE`, `program PATH`, `bind TARGET`, `request VALUE`,
- * `opt-in environment`, `opt-in always`, `all-steps`. Nothing if the options contradict each other.
+ * `opt-in environment`, `opt-in always`. Nothing if the options contradict each other.
  */
 std::optional<Case> read_case(std::string_view input)
 {
@@ -161,8 +159,7 @@ void check_asked(const Request &request, const Case &input)
     require(was_said(asked.value, input), "only those ask who may");
     const bool by_host = input.options.request && input.options.opt_in != OptIn::Always;
     const std::string *own = annotation(input.config, container_key(input.config));
-    require(input.options.all_steps || !is_resource(input.config),
-            "no request is for the image of a resource type");
+    require(!is_resource(input.config), "no request is for the image of a resource type");
     require(by_host || own == nullptr || *own == "-" || asked.value == *own,
             "in a pod the container's own key wins");
     require(!is_annotation || asked.value != "-", "a dash is no request");

@@ -191,11 +191,6 @@ def test_always_leaves_out_concourses_own_steps(everywhere, step, further, seen)
     assert started(box.run(LOOK)) == seen
 
 
-def test_always_with_all_steps_leaves_out_nothing(everywhere):
-    box = concourse.make(everywhere("--opt-in", "always", "--request", "models", "--all-steps"), "get")
-    assert started(box.run(LOOK)) == "models\n"
-
-
 def test_messages_go_to_a_file_as_well(everywhere, scratch):
     file = scratch / "hooks.log"
     for name, code in (("models", 0), ("nonsense", 3)):

@@ -64,7 +64,7 @@ def test_a_job_is_cancelled_while_it_waits(podman, leases):
     podman.remove(third)
 
 
-@pytest.mark.parametrize("podman", [("--max-hold", "1s", "--hold-grace", "1s")], ids=["max-hold"], indirect=True)
+@pytest.mark.parametrize("podman", [("--max-hold", "1s")], ids=["max-hold"], indirect=True)
 def test_what_a_runner_that_was_killed_has_left_is_ended_for_the_next(podman, leases):
     """Its job goes on without it, and keeps its GPU as long as nobody removes it, or until the policy's time is over."""
     first, second = (podman.create(name, JOB) for name in ("first", "second"))
