@@ -54,7 +54,7 @@ struct Listed {
 
     Listed(const Sysroot &sysroot, const InstalledHook &hook)
     {
-        const ProgramOutput output = run_hook(sysroot, hook, {"--list", "--format", "json"});
+        const ProgramOutput output = run_hook(sysroot, hook, {"--list=json"});
         if (output.exit_status != 0) {
             text = message_of(hook, output);
             return;
@@ -100,7 +100,7 @@ int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string
     std::vector<InstalledHook> hooks = those(sysroot, lists_something);
     join_same(*sysroot, hooks);
     for (const InstalledHook &hook : hooks) {
-        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", format});
+        const ProgramOutput output = run_hook(*sysroot, hook, {std::string("--list=") + format});
         print(gap + title_of(hook) + "\n");
         print(output.exit_status == 0 ? output.out : message_of(hook, output) + "\n");
         gap = "\n";
@@ -115,7 +115,7 @@ void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *for
 {
     std::set<std::string> printed;
     for (const InstalledHook &hook : those(sysroot, is_gpu_hook)) {
-        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", format});
+        const ProgramOutput output = run_hook(*sysroot, hook, {std::string("--list=") + format});
         if (output.exit_status == 0) {
             if (printed.insert(output.out).second)
                 print(output.out);
@@ -150,7 +150,7 @@ std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot, int *st
     nlohmann::ordered_json document = {{"hooks", nlohmann::ordered_json::array()}};
     std::set<std::string> shown;
     for (const InstalledHook &hook : those(sysroot, lists_something)) {
-        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", "json"});
+        const ProgramOutput output = run_hook(*sysroot, hook, {"--list=json"});
         nlohmann::ordered_json &entry = document["hooks"].emplace_back();
         entry = {{"hook", hook.hook->name}, {"engines", hook.engines}};
         if (output.exit_status == 0)

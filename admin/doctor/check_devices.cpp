@@ -44,7 +44,7 @@ InstalledHook without_allow(InstalledHook hook)
 /** The rows of --list; none where the hook has nothing to list, which other checks speak of. */
 nlohmann::json rows_of(const Sysroot &sysroot, const InstalledHook &hook, const char *name)
 {
-    const ProgramOutput output = run_hook(sysroot, hook, {"--list", "--format", "json"});
+    const ProgramOutput output = run_hook(sysroot, hook, {"--list=json"});
     return output.exit_status == 0 ? nlohmann::json::parse(output.out).at(name) : nlohmann::json::array();
 }
 

@@ -115,7 +115,7 @@ std::vector<Section> notes_of_docker(const EngineKind &kind, const Sysroot &sysr
                             quote(*program) +
                                 " is there: docker 29.2 and later take --gpus for devices of the CDI "
                                 "specification of 'nvidia.com/gpu' first, if there is one",
-                            "have none, or one of ours: see --kind in nvidia-devices(8)"});
+                            "have none, or one of ours: see --cdi in nvidia-devices(8)"});
     if (findings.empty() || !kind.is_installed(sysroot))
         return {};
     return {{"docker --gpus", std::move(findings)}};

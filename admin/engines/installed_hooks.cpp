@@ -128,7 +128,7 @@ std::string title_of(const InstalledHook &hook)
 ProgramOutput run_hook(const Sysroot &sysroot, const InstalledHook &hook,
                        const std::vector<std::string> &options)
 {
-    std::vector<std::string> words{std::string(hook.hook->name), "--inspect"};
+    std::vector<std::string> words{std::string(hook.hook->name)};
     words.insert(words.end(), hook.options.begin(), hook.options.end());
     if (!is_this_host(sysroot))
         words.insert(words.end(), {"--sysroot", sysroot.on_host("/")});

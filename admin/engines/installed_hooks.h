@@ -31,8 +31,8 @@ HookFile hook_file(const InstalledHook &hook);
 std::string title_of(const InstalledHook &hook);
 
 /**
- * Runs the executable that belongs to this command for a look (--inspect), with the options of the policy and these.
- * @param sysroot handed on to it
+ * Runs the executable that belongs to this command for a look, with the options of the policy and these.
+ * @param sysroot handed on to it. @param options of which one is a look, see option_use
  */
 ProgramOutput run_hook(const Sysroot &sysroot, const InstalledHook &hook,
                        const std::vector<std::string> &options);

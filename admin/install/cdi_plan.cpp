@@ -59,10 +59,7 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
     if (!sorted.problems.empty())
         throw Error(ErrorKind::Usage, std::string(hook.name) + ": " + sorted.problems.front());
     const InstalledHook installed{&hook, sorted.policy, {}};
-    std::vector<std::string> words{"--cdi"};
-    if (!kind.empty())
-        words.insert(words.end(), {"--kind", kind});
-    const ProgramOutput output = run_hook(sysroot, installed, words);
+    const ProgramOutput output = run_hook(sysroot, installed, {"--cdi" + (kind.empty() ? "" : "=" + kind)});
     if (output.exit_status != 0)
         throw Error(kind_of_status(output.exit_status),
                     std::string(hook.name) + ": " + message_of(installed, output));

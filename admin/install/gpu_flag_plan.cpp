@@ -31,7 +31,7 @@ bool has_gpus(const Sysroot &sysroot, const char *name)
 {
     const OurHook &hook = *find_hook(name);
     return sysroot.find(hook.executable) &&
-           run_hook(sysroot, {&hook, {}, {}}, {"--list", "--format", "status"}).exit_status == 0;
+           run_hook(sysroot, {&hook, {}, {}}, {"--list=status"}).exit_status == 0;
 }
 
 /** @return the options of the hook */
@@ -72,7 +72,7 @@ std::vector<std::string> left_to_do(bool has_amd)
                                   "--gpus '\"device=any:1\"'"};
     if (has_amd)
         said.emplace_back(
-            "AMD's GPUs are not given by --gpus, but by --device amd.com/gpu=0: see --kind in amd-kfd(8)");
+            "AMD's GPUs are not given by --gpus, but by --device amd.com/gpu=0: see --cdi in amd-kfd(8)");
     return said;
 }
 
@@ -86,7 +86,7 @@ InstallPlan plan_gpu_flag(const InstallHost &host, const InstallRequest &request
     if (has_amd && !has_gpus(*host.sysroot, "nvidia-devices"))
         throw Error(ErrorKind::BrokenHost,
                     "the GPUs of this host are AMD's, and docker takes what is written here for NVIDIA's: "
-                    "have a CDI specification, see --kind in amd-kfd(8), by which docker 29.3 and later take "
+                    "have a CDI specification, see --cdi in amd-kfd(8), by which docker 29.3 and later take "
                     "--gpus too");
     const std::vector<HookCall> calls = calls_with(*host.sysroot, options);
     for (const HookCall &call : calls)

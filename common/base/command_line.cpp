@@ -152,10 +152,10 @@ void CommandLine::add_choice(const Option &option, std::vector<std::string_view>
                              std::function<void(const std::string &)> choose)
 {
     add(option, false,
-        [name = option.name, names = std::move(names), choose = std::move(choose)](const std::string &text) {
-            if (!contains(names, text))
-                throw refused(std::string(name) + " takes " + quote_list({names.begin(), names.end()}) +
-                              ", not " + quote(text));
+        [option, names = std::move(names), choose = std::move(choose)](const std::string &text) {
+            if (!contains(names, text) && !(text.empty() && option.may_go_without()))
+                throw refused(std::string(option.name) + " takes " +
+                              quote_list({names.begin(), names.end()}) + ", not " + quote(text));
             choose(text);
         });
 }
@@ -174,7 +174,8 @@ std::string CommandLine::help() const
             text += "\n" + std::string(known.heading) + ":\n";
         heading = known.heading;
         const char *const type = known.option.type;
-        text += help_line(known.option.name + (type == nullptr ? "" : std::string(" ") + type),
+        const char *const gap = type == nullptr || known.option.may_go_without() ? "" : " ";
+        text += help_line(std::string(known.option.name) + gap + (type == nullptr ? "" : type),
                           known.option.help);
     }
     text += help_line("-h,--help", "Print this text") + help_line("--version", "Print the version");
@@ -187,13 +188,15 @@ std::optional<std::string> CommandLine::parse(int argc, const char *const *argv)
     if (argc <= 1)
         return std::nullopt;
     std::vector<::option> table;
-    const auto add_name = [&](const char *name, bool has_value) {
-        table.push_back({name, has_value ? 1 : 0, nullptr, first_value + static_cast<int>(table.size())});
+    const auto add_name = [&](const char *name, int has_value) {
+        table.push_back({name, has_value, nullptr, first_value + static_cast<int>(table.size())});
     };
-    for (const Known &known : options_)
-        add_name(known.option.name + 2, known.option.type != nullptr);
-    add_name("help", false);
-    add_name("version", false);
+    for (const auto &[option, heading, take, may_repeat] : options_)
+        add_name(option.name + 2, option.type == nullptr    ? no_argument
+                                  : option.may_go_without() ? optional_argument
+                                                            : required_argument);
+    add_name("help", no_argument);
+    add_name("version", no_argument);
     table.push_back({});
 
     Words words(argc, argv, words_are_the_rest_ ? "+:h" : ":h");

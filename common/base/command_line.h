@@ -24,7 +24,9 @@ public:
     /** An option that takes a value. */
     struct Option {
         const char *name; ///< "--allow"
-        const char *type; ///< what --help calls the value
+        const char *type; ///< what --help calls the value: "GPU", or "[=GPU]" where it may be left out
+
+        [[nodiscard]] bool may_go_without() const { return type != nullptr && *type == '['; }
         const char *help;
     };
 
@@ -47,7 +49,7 @@ public:
     /** The same, and from the first of them on all that follows is no option of this, whatever it looks like. */
     void add_rest(const char *name, const char *help, std::vector<std::string> &words);
 
-    /** An option that takes one of `names`, which live as long. @param choose called with it */
+    /** An option that takes one of `names`, which live as long. @param choose called with it, or "" if there is none */
     void add_choice(const Option &option, std::vector<std::string_view> names,
                     std::function<void(const std::string &)> choose);
 

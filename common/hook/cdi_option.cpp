@@ -9,27 +9,20 @@
 #include <climits>
 #include <string_view>
 
-#include "base/contains.h"
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/path_names.h"
 #include "build_config.h"
-#include "hook/declared_options.h"
 
 namespace ogh {
 
 namespace {
 
-constexpr const char *option = "--cdi";
-constexpr std::string_view inspect_option = "--inspect";
-// Where this process is to look, and what the devices are called: none of it is for the hook that is called.
-constexpr std::array<std::string_view, 2> own_options{"--sysroot", "--kind"};
-
-/** Where this executable lies, as the host of the sysroot names it. */
+/** Where it is installed, or else where this one lies, as the host of the sysroot names it. */
 std::string own_executable(const CdiRequest &request, const Sysroot &sysroot)
 {
-    if (request.inspect)
-        return OGH_EXECUTABLES_DIRECTORY "/" + request.hook;
+    if (std::string installed = OGH_EXECUTABLES_DIRECTORY "/" + request.hook; sysroot.find(installed))
+        return installed;
     std::array<char, PATH_MAX> text{};
     const ssize_t length = ::readlink("/proc/self/exe", text.data(), text.size());
     if (length < 0)
@@ -41,33 +34,22 @@ std::string own_executable(const CdiRequest &request, const Sysroot &sysroot)
     return path;
 }
 
-/** The command line's options but --cdi and those that are for this process alone. */
+/** The command line's options but those that are for this process alone: where it is to look, and what it prints. */
 std::vector<std::string> carried_options(const std::vector<std::string> &words)
 {
     std::vector<std::string> carried;
     for (size_t i = 1; i < words.size(); ++i) {
         const std::string_view word = words[i];
         const std::string_view name = word.substr(0, word.find('='));
-        const bool is_own = contains(own_options, name);
-        if (is_own && name == word)
-            ++i; // its value
-        else if (!is_own && word != option && word != inspect_option)
+        if (name == "--sysroot")
+            i += name == word ? size_t{1} : 0; // its value
+        else if (name != "--cdi")
             carried.push_back(words[i]);
     }
     return carried;
 }
 
 } // namespace
-
-void add_cdi_option(CommandLine &cli, bool &cdi)
-{
-    cli.add(declared("--cdi"), cdi);
-}
-
-void add_cdi_kind_option(CommandLine &cli, const std::string &vendor_kind, std::string &kind)
-{
-    cli.add_choice(declared("--kind"), {vendor_kind}, [&kind](const std::string &name) { kind = name; });
-}
 
 void check_cdi(bool cdi, bool list, const CommonOptions &options)
 {

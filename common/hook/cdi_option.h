@@ -5,18 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "base/command_line.h"
 #include "hook/options.h"
 #include "host/sysroot.h"
 #include "listing/cdi_spec.h"
 
 namespace ogh {
-
-/** --cdi: a hook prints a specification of the Container Device Interface by which engines call it. */
-void add_cdi_option(CommandLine &cli, bool &cdi);
-
-/** --kind for a hook whose vendor's tools have a kind of their own; `kind` stays empty without it. */
-void add_cdi_kind_option(CommandLine &cli, const std::string &vendor_kind, std::string &kind);
 
 /** What --cdi does not go with. @throws Error (Usage) for what asks, or says who may ask: the device does */
 void check_cdi(bool cdi, bool list, const CommonOptions &options);
@@ -29,8 +22,7 @@ struct CdiRequest {
     bool with_libraries = false; ///< ldcache-update is called too, where it lies beside this executable
     std::string max_wait = "0s"; ///< how long the hook may wait
     std::vector<CdiDevice> devices;
-    std::string kind;     ///< "" is the hook's own
-    bool inspect = false; ///< --inspect: this one is run for that which is installed, wherever it lies itself
+    std::string kind; ///< "" is the hook's own
 };
 
 /**

@@ -24,9 +24,10 @@ namespace option_use {
 
 constexpr unsigned policy = 1;          ///< who may ask, or what is given
 constexpr unsigned limit = policy | 2U; ///< and a limit to what a pod's author may ask
-constexpr unsigned place = 4;    ///< an absolute path on the host that is read or written beside the policy
-constexpr unsigned other = 8;    ///< where messages go to, and how many
-constexpr unsigned action = 16;  ///< what is done instead of the hook's work: for a command line alone
+constexpr unsigned place = 4;   ///< an absolute path on the host that is read or written beside the policy
+constexpr unsigned other = 8;   ///< where messages go to, and how many
+constexpr unsigned action = 16; ///< what is done instead of the hook's work: for a command line alone
+constexpr unsigned look = action | 256U; ///< that changes nothing, and logs nothing but to standard error
 constexpr unsigned asks = 32;    ///< who asks, or what the host asks for: not where somebody else asks
 constexpr unsigned narrows = 64; ///< without it more may be had
 constexpr unsigned widens = 128; ///< with it more may be had, or by more containers
@@ -71,12 +72,11 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--undrain", "GPU", action, "Give it again, and do nothing else (default: none)"},
     {"--reason", "TEXT", action, "Of --drain: why, for those who look and wait (default: none)"},
     {"--for", "TIME", action, "Of --drain: ends by itself after that time (default: it does not)"},
-    {"--list", nullptr, action, "Print what this host gives and who has it, and do nothing else"},
-    {"--format", "NAME", action,
-     "Of --list: table, screen or json; of GPUs tags or status as well (default: table)"},
-    {"--cdi", nullptr, action, "Print a CDI specification whose devices call this hook, and do nothing else"},
-    {"--kind", "KIND", action,
-     "Of the devices of --cdi: the vendor's, which they stand in for (default: the hook's own)"},
+    {"--list", "[=FORMAT]", look,
+     "Print what this host gives and who has it, as a table, screen or json; of GPUs as tags or status, too"},
+    {"--cdi", "[=KIND]", look,
+     "Print a CDI specification whose devices call this hook; KIND is the vendor's, for which they stand in"},
+    {"--cdi", nullptr, look, "Print a CDI specification whose devices call this hook", "mount-srv"},
     {"--driver-root", "DIR", place, "Where the driver's files are (default: /)"},
     {"--count-means", "NAME", policy | asks,
      "What 0,1,... in the container's variable means, which docker makes of --gpus N: first or any (default: "
@@ -120,8 +120,7 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--only", "NAME=PATTERN", limit | narrows,
      "Only containers whose annotation NAME matches; may be given several times (default: all)"},
     {"--sysroot", "DIR", place, "Where the host's files are found (default: /)"},
-    {"--plan", nullptr, action, "Print what would be done as JSON and change nothing"},
-    {"--inspect", nullptr, action, "Change nothing and log nothing; with --list, --plan or --cdi"},
+    {"--plan", nullptr, look, "Print what would be done as JSON"},
     {"--log-level", "NAME", other, "error, warning, info or debug (default: warning)"},
     {"--log-file", "FILE", place, "A file that messages are added to (default: no file)"},
     {"--history", "FILE", other,

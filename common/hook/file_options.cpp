@@ -12,6 +12,7 @@ void sort_option(const DeclaredOption &option, const std::string &value, FileOpt
 {
     const std::string name = option.name;
     std::vector<std::string> whole{name};
+    sorted.only_looks = sorted.only_looks || option.is(option_use::look);
     sorted.has_limit = sorted.has_limit || option.is(option_use::limit);
     if (option.type != nullptr && (value.empty() || value.starts_with('-')))
         whole.front() += "=" + value; // or it would be taken for an option
@@ -37,11 +38,11 @@ FileOptions sort_options(const std::vector<std::string> &words)
         const size_t end = word.find('=');
         const std::string name = word.substr(0, end);
         const DeclaredOption *const option = find_option(name);
-        const bool has_value = option != nullptr && option->type != nullptr;
+        const bool has_value = option != nullptr && option->type != nullptr && *option->type != '[';
         if (option == nullptr)
             sorted.problems.push_back((word.starts_with('-') ? "unknown option " : "unexpected argument ") +
                                       quote(name));
-        else if (!has_value && end != std::string::npos)
+        else if (!has_value && end != std::string::npos && !option->is(option_use::action))
             sorted.problems.push_back(quote(name) + " takes no value");
         else if (has_value && end == std::string::npos && i + 1 == words.size())
             sorted.problems.push_back(quote(name) + " needs a value");

@@ -3,7 +3,6 @@
 
 #include <linux/capability.h>
 
-#include <cerrno>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,15 +57,10 @@ private:
     const Sysroot &sysroot_;
 };
 
-bool is_full_or_read_only(int error_number)
-{
-    return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG || error_number == EROFS;
-}
-
 void GpuAdmin::print_list(const SelectionPolicy &policy)
 {
     GpuList list = vendor_.list(sysroot_, policy, hook_.notes());
-    const ListFormat format = options_.list.format.value_or(ListFormat::Table);
+    const ListFormat format = options_.list.value_or(ListFormat::Table);
     if (format == ListFormat::Tags) // which have no place for it
         note_dead(list.gpus);
     hook_.say_notes();
@@ -89,13 +83,14 @@ void GpuAdmin::print_list(const SelectionPolicy &policy)
 void GpuAdmin::print_cdi(std::vector<std::string> words, const SelectionPolicy &policy)
 {
     const GpuTraits &traits = vendor_.traits();
-    if (!options_.cdi_kind.empty())
+    const std::string kind = options_.cdi.value_or("");
+    if (!kind.empty())
         check_stand_in(sysroot_, traits.cdi, traits.name);
     std::vector<CdiDevice> devices = gpu_devices(gpus_if_any(policy));
     devices.insert(devices.end(), traits.cdi.devices.begin(), traits.cdi.devices.end());
-    const std::string text = cdi_text({traits.name, std::move(words), true, options_.leases.max_wait,
-                                       std::move(devices), options_.cdi_kind, hook_.options().inspect},
-                                      sysroot_, hook_.notes());
+    const std::string text =
+        cdi_text({traits.name, std::move(words), true, options_.leases.max_wait, std::move(devices), kind},
+                 sysroot_, hook_.notes());
     hook_.say_notes();
     Hook::print(text);
 }
@@ -104,8 +99,8 @@ void GpuAdmin::set_drained()
 {
     const bool drained = options_.leases.drain.has_value();
     const std::string &gpu = drained ? *options_.leases.drain : *options_.leases.undrain;
-    if (hook_.options().inspect)
-        throw Error(ErrorKind::Usage, "--inspect changes nothing, and --drain and --undrain do");
+    if (hook_.options().only_looks)
+        throw Error(ErrorKind::Usage, "--plan changes nothing, and --drain and --undrain do");
     const Selectors selectors =
         parse_allowed_selectors({gpu, drained ? "option '--drain'" : "option '--undrain'"});
     const GpuList list = vendor_.list(sysroot_, {.allow = selectors}, hook_.notes());
@@ -155,23 +150,9 @@ std::optional<LeaseList> GpuAdmin::list_leases(ListFormat format)
 {
     if (format == ListFormat::Tags)
         return LeaseList();
-    const PreemptionPolicy preemption = preemption_policy(options_.leases);
-    const bool is_root = Leases::are_possible(sysroot_);
     try {
-        if (is_root && !hook_.options().inspect)
-            return Leases(sysroot_, hook_.history()).list(preemption);
-    } catch (const Error &error) {
-        if (!is_full_or_read_only(error.error_number()))
-            throw;
-        hook_.notes().push_back(
-            {LogLevel::Warning, "nothing that is seen now can be written down, and no GPU be "
-                                "given: " +
-                                    std::string(error.what())});
-        hook_.say_notes();
-    }
-    try {
-        LeaseList leases = Leases::look(sysroot_, preemption);
-        if (is_root) // who sees all processes knows that these have ended
+        LeaseList leases = Leases::look(sysroot_, preemption_policy(options_.leases));
+        if (Leases::are_possible(sysroot_)) // who sees all processes knows that these have ended
             std::erase_if(leases.entries, [](const LeaseEntry &entry) { return !entry.lives; });
         return leases;
     } catch (const Error &error) {
@@ -338,12 +319,12 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
         if (!hook.parse(argc, argv))
             return;
         check(options, hook.options());
-        vendor.check_options(hook.options(), options.cdi);
+        vendor.check_options(hook.options(), options.cdi.has_value());
         hook.set_plugin(plugin_of(options, traits));
         hook.set_observers(options.observers);
         SelectionPolicy policy = policy_of(options.allow, options.max_devices);
         GpuAdmin admin(hook, vendor, options);
-        if (options.list.list)
+        if (options.list)
             admin.print_list(policy);
         else if (options.cdi)
             admin.print_cdi({argv, argv + argc}, policy);

@@ -19,16 +19,13 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
     cli.add(declared("--observer"), options.observers);
     add_lease_options(cli, options.leases);
     add_drain_options(cli, options.leases);
-    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::OfGpus, options.list);
-    add_cdi_option(cli, options.cdi);
-    add_cdi_kind_option(cli, cdi_kind, options.cdi_kind);
+    add_list_option(cli, declared("--list"), ListFormats::OfGpus, options.list);
+    cli.add_choice(declared("--cdi"), {cdi_kind}, [&](const std::string &kind) { options.cdi = kind; });
 }
 
 void check(const GpuOptions &options, const CommonOptions &common)
 {
-    check_cdi(options.cdi, options.list.list, common);
-    if (!options.cdi && !options.cdi_kind.empty())
-        throw Error(ErrorKind::Usage, "--kind needs --cdi");
+    check_cdi(options.cdi.has_value(), options.list.has_value(), common);
     if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
         throw Error(ErrorKind::Usage,
                     "--from goes with none of --request, --opt-in and --cdi: it says who asks");
@@ -39,7 +36,6 @@ void check(const GpuOptions &options, const CommonOptions &common)
                     "--observer goes with neither --cdi nor --request without --opt-in always: "
                     "what a container is given by name is not all");
     check(options.leases);
-    check(options.list);
 }
 
 std::vector<Monitor> monitors_of(const Sysroot &sysroot)

@@ -21,9 +21,8 @@ struct GpuOptions {
     std::optional<std::string> from;    ///< what a device plugin's word is taken from
     std::vector<std::string> observers; ///< KEY=PATTERN each
     LeaseOptions leases;
-    ListOptions list;
-    bool cdi = false;
-    std::string cdi_kind;
+    std::optional<ListFormat> list;
+    std::optional<std::string> cdi; ///< of which kind; "" is the hook's own
 };
 
 /** @param cdi_kind what the vendor's own tools call its devices: "nvidia.com/gpu" */

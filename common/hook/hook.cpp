@@ -92,13 +92,15 @@ bool Hook::parse(int argc, const char *const *argv)
         return false;
     }
     options_.words = {argv + 1, argv + argc};
-    options_.has_limit = sort_options(options_.words).has_limit;
+    const FileOptions sorted = sort_options(options_.words);
+    options_.has_limit = sorted.has_limit;
+    options_.only_looks = sorted.only_looks;
     log_.set_level(options_.log_level);
     progress_.level = options_.log_level;
-    if (options_.inspect)
+    if (options_.only_looks)
         log_.leave_syslog_alone();
     check(options_);
-    if (options_.log_file && !options_.inspect)
+    if (options_.log_file && !options_.only_looks)
         log_.add_file(*options_.log_file);
     return true;
 }
@@ -139,8 +141,6 @@ bool Hook::read_container(const OtherwiseAsked &otherwise)
 
 std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
 {
-    if (options_.inspect && !options_.plan)
-        throw Error(ErrorKind::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
     if (!read_container(otherwise)) {
         log_.write({{LogLevel::Info, "nothing to do: this container did not ask"}});
         return std::nullopt;

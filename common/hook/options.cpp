@@ -43,7 +43,6 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
     cli.add(declared("--only"), options.only);
     cli.add(declared("--sysroot"), options.sysroot);
     cli.add(declared("--plan"), options.plan);
-    cli.add(declared("--inspect"), options.inspect);
     cli.add_choice(declared("--log-level"), {"debug", "error", "info", "warning"},
                    [&](const std::string &name) { options.log_level = level_of(name); });
     cli.add(declared("--log-file"), options.log_file);

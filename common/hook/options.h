@@ -14,7 +14,7 @@ namespace ogh {
 struct CommonOptions : OptInOptions {
     std::string sysroot = "/";
     bool plan = false;
-    bool inspect = false; ///< whoever looks at the host runs the hook: nothing is changed, nothing is logged
+    bool only_looks = false; ///< as FileOptions has it: nothing is changed, and nothing is logged
     LogLevel log_level = LogLevel::Warning;
     std::optional<std::string> log_file;
     std::string history; ///< absolute, or "none"; "": default_history

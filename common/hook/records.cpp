@@ -13,7 +13,7 @@ namespace ogh {
 
 std::shared_ptr<History> Records::history()
 {
-    if (history_ || options_.plan || options_.inspect)
+    if (history_ || options_.only_looks)
         return history_;
     const std::string &path = options_.history;
     // Of the root of a user namespace nobody knows whose /var that is.
@@ -24,7 +24,7 @@ std::shared_ptr<History> Records::history()
 
 void Records::prepare()
 {
-    if (std::exchange(is_prepared_, true) || options_.plan || options_.inspect)
+    if (std::exchange(is_prepared_, true) || options_.only_looks)
         return;
     static_cast<void>(history());
     try {

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/table.h"
 #include "base/text.h"
 
@@ -136,21 +135,14 @@ HostListing::Cell known(std::string text)
     return text.empty() ? HostListing::Cell(nullptr) : HostListing::Cell(std::move(text));
 }
 
-void add_list_options(CommandLine &cli, const CommandLine::Option &list, const CommandLine::Option &format,
-                      ListFormats formats, ListOptions &options)
+void add_list_option(CommandLine &cli, const CommandLine::Option &option, ListFormats formats,
+                     std::optional<ListFormat> &list)
 {
-    cli.add(list, options.list);
-    cli.add_choice(format,
+    cli.add_choice(option,
                    formats == ListFormats::OfGpus
                        ? std::vector<std::string_view>{"table", "screen", "json", "tags", "status"}
                        : std::vector<std::string_view>{"table", "screen", "json"},
-                   [&](const std::string &name) { options.format = format_of(name); });
-}
-
-void check(const ListOptions &options)
-{
-    if (options.format && !options.list)
-        throw Error(ErrorKind::Usage, "--format needs --list");
+                   [&](const std::string &name) { list = format_of(name); });
 }
 
 std::string to_text(const HostListing &listing, ListFormat format)

@@ -38,20 +38,12 @@ HostListing::Cell known(std::string text);
 
 enum class ListFormat { Table, Json, Tags, Status, Screen };
 
-struct ListOptions {
-    bool list = false;
-    std::optional<ListFormat> format; ///< nothing: a table
-};
-
 /** Which formats a hook has. */
 enum class ListFormats { Common, OfGpus };
 
-/** @param list, format as the command line has them */
-void add_list_options(CommandLine &cli, const CommandLine::Option &list, const CommandLine::Option &format,
-                      ListFormats formats, ListOptions &options);
-
-/** @throws Error (Usage) if there is a format and no list */
-void check(const ListOptions &options);
+/** @param option as the command line has it. @param list set where it is given */
+void add_list_option(CommandLine &cli, const CommandLine::Option &option, ListFormats formats,
+                     std::optional<ListFormat> &list);
 
 /** The text to print as a table, which fits a screen of 80 columns or does not, or as JSON, with a newline at its end. */
 std::string to_text(const HostListing &listing, ListFormat format);

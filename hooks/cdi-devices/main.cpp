@@ -43,7 +43,7 @@ struct Options {
     bool require_env = false;
     bool engine_annotations = false;
     LeaseOptions leases;
-    ListOptions list;
+    std::optional<ListFormat> list;
 };
 
 void add_options(CommandLine &cli, Options &options)
@@ -61,13 +61,12 @@ void add_options(CommandLine &cli, Options &options)
     cli.add(declared("--engine-annotations"), options.engine_annotations);
     cli.add(declared("--give-gpus"), options.give_gpus);
     add_lease_options(cli, options.leases);
-    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::Common, options.list);
+    add_list_option(cli, declared("--list"), ListFormats::Common, options.list);
 }
 
 /** @throws Error (Usage) for what does not go together */
 void check(const Options &options, const CommonOptions &common)
 {
-    check(options.list);
     check(options.leases);
     if (options.engine_annotations && !common.only.empty())
         throw Error(ErrorKind::Usage,
@@ -370,7 +369,7 @@ void print_list(Hook &hook, const Options &options)
     hook.say_notes();
     HostListing list = list_devices(files, policy_of(options), options.give_gpus, sysroot);
     list.none = "no CDI specification in " + quote_list(directories_of(options)) + " has a device";
-    Hook::print(to_text(list, options.list.format.value_or(ListFormat::Table)));
+    Hook::print(to_text(list, options.list.value_or(ListFormat::Table)));
 }
 
 /** One run of the hook: its options, what is asked, what the specifications say of it, and what becomes of that. */
@@ -382,7 +381,7 @@ void run(Hook &hook, int argc, char **argv)
         return;
     check(options, hook.options());
     Policy policy = policy_of(options);
-    if (options.list.list)
+    if (options.list)
         return print_list(hook, options);
     OtherwiseAsked otherwise;
     if (options.engine_annotations)

@@ -23,7 +23,7 @@ struct Options {
     std::string writable = "by-name";
     bool idmap = false;
     std::optional<std::string> allow;
-    ListOptions list;
+    std::optional<ListFormat> list;
     bool cdi = false;
 };
 
@@ -35,8 +35,8 @@ void add_options(CommandLine &cli, Options &options)
                    [&](const std::string &name) { options.writable = name; });
     cli.add(declared("--idmap"), options.idmap);
     cli.add(declared("--allow", "mount-srv"), options.allow);
-    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::Common, options.list);
-    add_cdi_option(cli, options.cdi);
+    add_list_option(cli, declared("--list"), ListFormats::Common, options.list);
+    cli.add(declared("--cdi", "mount-srv"), options.cdi);
 }
 
 Policy policy_of(const Options &options)
@@ -52,10 +52,10 @@ Policy policy_of(const Options &options)
     return policy;
 }
 
-void print_list(const Inventory &inventory, const Policy &policy, const ListOptions &options)
+void print_list(const Inventory &inventory, const Policy &policy, ListFormat format)
 {
     require_source(inventory);
-    Hook::print(to_text(list_directories(inventory, policy), options.format.value_or(ListFormat::Table)));
+    Hook::print(to_text(list_directories(inventory, policy), format));
 }
 
 /** All, and each that is there; not what has another meaning in a request, which is said. */
@@ -79,12 +79,9 @@ void print_cdi(Hook &hook, const std::vector<std::string> &words, const Inventor
                const Policy &policy)
 {
     const auto names = device_names(inventory, policy, hook.notes());
-    const std::string text = cdi_text({.hook = "mount-srv",
-                                       .words = words,
-                                       .devices = devices_named(names),
-                                       .kind = "",
-                                       .inspect = hook.options().inspect},
-                                      hook.sysroot(), hook.notes());
+    const std::string text =
+        cdi_text({.hook = "mount-srv", .words = words, .devices = devices_named(names), .kind = ""},
+                 hook.sysroot(), hook.notes());
     hook.say_notes();
     Hook::print(text);
 }
@@ -112,13 +109,12 @@ void run(Hook &hook, int argc, char **argv)
     add_options(hook.cli(), options);
     if (!hook.parse(argc, argv))
         return;
-    check(options.list);
-    check_cdi(options.cdi, options.list.list, hook.options());
+    check_cdi(options.cdi, options.list.has_value(), hook.options());
     const Policy policy = policy_of(options);
     const std::string source_dir = absolute_directory(options.source_dir, "--source-dir");
     const Sysroot &sysroot = hook.sysroot();
-    if (options.list.list)
-        return print_list(read_inventory(sysroot, source_dir), policy, options.list);
+    if (options.list)
+        return print_list(read_inventory(sysroot, source_dir), policy, *options.list);
     if (!options.cdi)
         return give(hook, sysroot, source_dir, policy);
     print_cdi(hook, {argv, argv + argc}, read_inventory(sysroot, source_dir), policy);

@@ -189,9 +189,8 @@ def test_no_option_of_a_hook_is_unknown(command, installed_host, built, hook):
     """The list of what a file may have knows each option, and whether it has a value."""
     text = subprocess.run([built / "hooks" / hook / hook, "--help"], check=True, capture_output=True,
                           encoding="utf-8").stdout
-    options = re.findall(r"^  (?:-\w,)?(--\S+)( [A-Z[])?", text, re.MULTILINE)
-    args, actions = [], ["--cdi", "--drain", "--for", "--format", "--help", "--inspect", "--kind", "--list", "--plan",
-                         "--reason", "--undrain", "--version"]
+    options = re.findall(r"^  (?:-\w,)?(--[a-z-]+)( [A-Z])?", text, re.MULTILINE)
+    args, actions = [], ["--cdi", "--drain", "--for", "--help", "--list", "--plan", "--reason", "--undrain", "--version"]
     for name, has_value in options:
         if name not in actions:
             args += [name, "/value"] if has_value else [name]
@@ -216,15 +215,15 @@ def test_what_a_user_may_run_is_not_what_engines_may(processes, host):
     assert "belongs to user 1000" in MachineCommand(processes).run("list").stderr
 
 
-def test_a_hook_that_is_inspected_changes_nothing(built, installed_host):
+def test_a_hook_that_is_to_say_something_changes_nothing(built, installed_host):
     hook = built / "hooks/nvidia-devices/nvidia-devices"
-
-    def run(*args):
-        return subprocess.run([hook, "--inspect", "--sysroot", installed_host.path, *args], check=False,
-                              capture_output=True, encoding="utf-8", timeout=LIMIT_S, stdin=subprocess.DEVNULL)
-    for args in ["--drain", "0"], ["--undrain", "0"], []:
-        done = run(*args)
-        assert done.returncode == 2 and "--inspect changes nothing" in done.stderr
     log = Path(installed_host.path) / "log"
-    run("--list", "--log-file", log, "--log-level", "debug")
+    for look in ["--list"], ["--list=json"], ["--cdi"], ["--plan", "--request", "0"]:
+        done = subprocess.run([hook, "--sysroot", installed_host.path, *look, "--log-file", log, "--log-level", "debug"],
+                              check=False, capture_output=True, encoding="utf-8", timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0 and done.stdout
     assert not log.exists() and not (installed_host.path / "run").exists()
+    for drain in "--drain", "--undrain":
+        done = subprocess.run([hook, "--sysroot", installed_host.path, "--plan", drain, "0"], check=False, timeout=LIMIT_S,
+                              capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL)
+        assert done.returncode == 2 and "--plan changes nothing" in done.stderr

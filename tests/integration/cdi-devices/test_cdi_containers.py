@@ -274,7 +274,7 @@ def test_what_others_could_write_is_not_used(cdi_by_hand, gpus):
 def test_list(cdi_by_hand, gpus):
     gpus.spec("later.json", {"1": {"env": ["A=b"]}}, "run/cdi")
     gpus.file("etc/cdi/bad.yaml", "cdiVersion: 0.5.0\n")
-    process = cdi_by_hand("--list", "--format", "json")
+    process = cdi_by_hand("--list=json")
     assert process.returncode == 0 and "'/etc/cdi/bad.yaml' is passed over" in process.stderr, process.stderr
     rows = {row["device"]: row for row in json.loads(process.stdout)["devices"]}
     assert list(rows) == ["vendor.com/gpu=0", "vendor.com/gpu=1"]

@@ -87,7 +87,7 @@ def planned(cdi_by_hand, request, *args):
 
 def keys(cdi_by_hand, *args):
     """What leases know each device by."""
-    process = cdi_by_hand("--list", "--format", "json", *args)
+    process = cdi_by_hand("--list=json", *args)
     assert process.returncode == 0, process.stderr
     return {row["device"]: row["keys"] for row in json.loads(process.stdout)["devices"]}
 
@@ -117,7 +117,7 @@ def test_what_a_node_is_is_told_by_its_number(cdi_by_hand, machine):
     for name in [f"other.example/thing={name}" for name in OTHERS] + ["other.example/shared=x"]:
         error_of(cdi_by_hand("--plan", "--request", name), 5, "which the hook nvidia-devices gives")
     states = {row["device"]: row["state"] for row in
-              json.loads(cdi_by_hand("--list", "--format", "json").stdout)["devices"]}
+              json.loads(cdi_by_hand("--list=json").stdout)["devices"]}
     assert set(states.values()) == {"nvidia-devices gives it"}, states
 
 

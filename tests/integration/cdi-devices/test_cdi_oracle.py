@@ -126,7 +126,7 @@ def test_both_take_the_same_files(machine):
     errors = re.search("error was triggered when refreshing the CDI registry: (.*)", said).group(1)
     assert errors.count("failed to load CDI Spec") == len([entry for entry in harmless if entry.number not in taken])
     machine.put(entries)
-    said, listed = machine.hook("--list", "--format", "json")
+    said, listed = machine.hook("--list=json")
     refused = set(map(int, re.findall(r"'/etc/cdi/(\d+)\.\w+' is passed over", said)))
     expected = {entry.number for entry in entries if not entry.accepted}
     assert refused == expected, [entry for entry in entries if entry.number in refused ^ expected]

@@ -59,7 +59,7 @@ def vendor_fixture(request, specs):  # pylint: disable=unused-argument
 
 
 def test_devices_of_the_vendors_kind(vendor, specs):
-    vendor.write(specs, "--kind", vendor.kind)
+    vendor.write(specs, f"--cdi={vendor.kind}")
     cdi_gpus.devices_bring_gpus(vendor, vendor.kind, vendor.run)
     cdi_gpus.all_of_them(vendor, vendor.kind, vendor.run)
 
@@ -92,7 +92,7 @@ def test_partitions_have_the_names_that_annotations_accept(scratch, amd_hook):
 
 
 def test_the_policy_counts_what_the_container_has(vendor, specs):
-    vendor.write(specs, "--kind", vendor.kind, "--max-devices", "2")
+    vendor.write(specs, f"--cdi={vendor.kind}", "--max-devices", "2")
     cdi_gpus.the_policy_holds(vendor, vendor.kind, vendor.run)
 
 

@@ -127,13 +127,13 @@ def test_every_list_shows_it(nv_hook, machine, leases):
     machine.kill(gpu.address)
     rows = leases.read()["gpus"]
     assert [row["state"] for row in rows] == [""] * 7 + [f"looks dead: nothing answers at {gpu.address} on the PCI bus"]
-    status = leases.run("--list", "--format", "status").stdout
+    status = leases.run("--list=status").stdout
     assert status == ("nvidia: 7 GPUs, 7 free, 0 shared, 0 exclusive, 0 drained, 0 kept for those who wait, "
                       "1 that look dead; 0 waiting\n")
-    tags = leases.run("--list", "--format", "tags")
+    tags = leases.run("--list=tags")
     assert "gpu-count=7\ngpu-devices=0,1,2,3,4,5,6\n" in tags.stdout
     assert "GPU 7 " in tags.stderr and "looks dead" in tags.stderr
-    assert f"{gpu.address}  free   looks dead: nothing" in leases.run("--list", "--format", "screen").stdout
+    assert f"{gpu.address}  free   looks dead: nothing" in leases.run("--list=screen").stdout
     machine.revive(gpu.address)
     assert "looks dead" not in leases.run("--list").stdout
 

@@ -409,7 +409,7 @@ def test_after_a_wait_it_is_looked_at_again(nv_box, using, leases):
 
 def state_of(leases, gpu):
     """What the list has in place of a lease, where GPUs that are used are not given."""
-    found = json.loads(leases.run("--list", "--only-empty", "--format", "json").stdout)
+    found = json.loads(leases.run("--list=json", "--only-empty").stdout)
     return next(row["lease"] for row in found["gpus"] if row["uuid"] == gpu.uuid)
 
 
@@ -422,9 +422,9 @@ def test_what_somebody_uses_is_waited_for(nv_box, using, leases):
             "it has waited 2s of 2s")
     assert [state_of(leases, gpu) for gpu in GPUS] == ["used", "free", "free"]
     assert f" used {words}\n" in re.sub(" +", " ", leases.run("--list", "--only-empty").stdout)
-    status = leases.run("--list", "--only-empty", "--format", "status").stdout
+    status = leases.run("--list=status", "--only-empty").stdout
     assert status.startswith("nvidia: 3 GPUs, 2 free, ") and ", 1 used without a lease; " in status
-    assert "used" not in leases.run("--list", "--format", "status").stdout
+    assert "used" not in leases.run("--list=status").stdout
     holder = Container(ask(nv_box("1"), KEY, "exclusive")).ready()
     box = ask(nv_box("any:1", "--allow", "0,1", "--only-empty"), KEY, "exclusive")
     refused(box.run(), 4, "held exclusively by container", "; and not empty (--only-empty): GPU 0 ", words)

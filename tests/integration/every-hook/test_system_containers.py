@@ -144,7 +144,7 @@ def nodes(*gpus):
 
 
 def listed(system):
-    done = system.run("/usr/local/libexec/oci/hooks.d/nvidia-devices", "--list", "--format", "json")
+    done = system.run("/usr/local/libexec/oci/hooks.d/nvidia-devices", "--list=json")
     return json.loads(done.stdout)
 
 

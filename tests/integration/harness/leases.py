@@ -106,7 +106,7 @@ class Leases:
 
     def read(self, before=()):
         """The whole list."""
-        process = self.run("--list", "--format", "json", before=before)
+        process = self.run("--list=json", before=before)
         assert process.returncode == 0, process.stderr
         return json.loads(process.stdout)
 

@@ -139,10 +139,10 @@ def test_a_part_that_a_further_request_moves_another_one_to(nv_box, machine, eng
 
 
 def test_the_list_has_parts(by_hand):
-    document = json.loads(by_hand("--list", "--format", "json").stdout)
+    document = json.loads(by_hand("--list=json").stdout)
     assert document["gpus"][8:] == [
         {"index": None, "address": PARTED.address, "uuid": part(name), "model": "NVIDIA Example 48",
          "node": f"/dev/nvidia-caps/nvidia-cap{minor}", "lease": "free", "state": ""}
         for name, minor in (("1/0", gi_minor(PARTED, 1) + 1), ("1/1", gi_minor(PARTED, 1) + 2),
                             ("7/0", gi_minor(PARTED, 7) + 1))]
-    assert by_hand("--list", "--format", "status").stdout.startswith("nvidia: 10 GPUs, 10 free,")
+    assert by_hand("--list=status").stdout.startswith("nvidia: 10 GPUs, 10 free,")

@@ -96,7 +96,7 @@ def test_imex_channels_of_this_host(by_hand, plan, machine):
     error_of(by_hand("--plan", "--request", "0", "--imex", "5"), 5, "'5'")
     error_of(by_hand("--plan", "--imex", "5", **asked("0")), 2, "--request")
     assert "\nimex:    0-7, allowed: none\n" in by_hand("--list").stdout
-    listed = json.loads(by_hand("--list", "--format", "json", "--allow-imex", "0-3").stdout)
+    listed = json.loads(by_hand("--list=json", "--allow-imex", "0-3").stdout)
     assert listed["imex"] == "0-7, allowed: 0-3"
     assert nodes_of(plan(**asked("none", **{CHANNELS: "0"}))) == []
 
@@ -148,7 +148,7 @@ def test_list(by_hand, machine):
 
 def test_list_for_programs(by_hand, machine):
     machine.exclude(1)
-    document = json.loads(by_hand("--list", "--format", "json").stdout)
+    document = json.loads(by_hand("--list=json").stdout)
     assert document["driver"] == "555.42.07"
     first, second, *_ = document["gpus"]
     assert first == {"index": 0, "address": EIGHT[0].address, "uuid": EIGHT[0].uuid, "model": "NVIDIA Example 48",

@@ -10,7 +10,7 @@ from harness.podman import Podman
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
-KIND = ("--kind", "nvidia.com/gpu")
+KIND = ("--cdi=nvidia.com/gpu",)
 
 
 @pytest.fixture(name="image")

@@ -58,10 +58,10 @@ def amd_fixture(docker, amd_machine, amd_hook):
 
 def tried(vendor, specs):
     """The names, and then the policy."""
-    vendor.write(specs, "--kind", vendor.kind)
+    vendor.write(specs, f"--cdi={vendor.kind}")
     cdi_gpus.devices_bring_gpus(vendor, vendor.kind, vendor.run)
     cdi_gpus.all_of_them(vendor, vendor.kind, vendor.run)
-    vendor.write(specs, "--kind", vendor.kind, "--max-devices", "2")
+    vendor.write(specs, f"--cdi={vendor.kind}", "--max-devices", "2")
     cdi_gpus.the_policy_holds(vendor, vendor.kind, vendor.run)
 
 
@@ -82,7 +82,7 @@ def test_the_loader_finds_the_driver(docker, proc, installed, built, machine, sc
     for name in ("nvidia-devices", "ldcache-update"):
         shutil.copy(built / "hooks" / name / name, directory)
     machine.write(str(directory / "ldcache-update").lstrip("/"), "")  # --cdi looks for it on the host that is made up
-    cdi.write(docker.specs, directory / "nvidia-devices", "--kind", NVIDIA, "--capabilities", "all", sysroot=machine.path)
+    cdi.write(docker.specs, directory / "nvidia-devices", f"--cdi={NVIDIA}", "--capabilities", "all", sysroot=machine.path)
     names = installed.names(PARTS)
     out = started(docker.run([proc, f"{NVIDIA}=1"], f"/usr/local/nvidia/bin/nvidia-smi {' '.join(names)}"))
     assert found(out) == names

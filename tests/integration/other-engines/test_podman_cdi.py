@@ -46,7 +46,7 @@ def test_gpus(nv_box, machine, built, specs, engine):
 @pytest.mark.parametrize("engine", ENGINES[:2], ids=str)
 def test_the_flag_gpus(nv_box, machine, built, specs, engine):
     """Each word of it is a name of the vendor's kind: a number is no count."""
-    cdi.write(specs, built / "hooks/nvidia-devices/nvidia-devices", "--kind", "nvidia.com/gpu", "--max-devices", "3",
+    cdi.write(specs, built / "hooks/nvidia-devices/nvidia-devices", "--cdi=nvidia.com/gpu", "--max-devices", "3",
               sysroot=machine.path)
     for words, gpus in (("2", [2]), ("0,1", [0, 1]), (machine.gpus[5].uuid, [5]), ("any:1", 1), ("all", 3)):
         box = nv_box(engine=engine)

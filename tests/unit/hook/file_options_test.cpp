@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(which_options_are_a_limit)
 BOOST_AUTO_TEST_CASE(what_a_file_cannot_have)
 {
     for (const char *const word :
-         {"--drain=0", "--undrain=0", "--list", "--plan", "--cdi", "--inspect", "--version", "--help",
-          "--format=json", "--kind=x", "-h", "more", "--alow=x", "--idmap=true", "--allow", "--log-file=l",
+         {"--drain=0", "--undrain=0", "--list", "--plan", "--cdi=x", "--list=json", "--version", "--help",
+          "-h", "more", "--alow=x", "--idmap=true", "--allow", "--log-file=l",
           "--key-file=", "--"}) {
         const FileOptions sorted = sort_options({word});
         BOOST_TEST_CONTEXT(word)

@@ -42,13 +42,4 @@ BOOST_AUTO_TEST_CASE(programs_get_json)
                "{\n  \"things\": []\n}\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_format_is_for_a_list)
-{
-    BOOST_CHECK_NO_THROW(check(ListOptions{true, ListFormat::Json}));
-    BOOST_CHECK_NO_THROW(check(ListOptions{}));
-    const auto failure = failure_of([] { check(ListOptions{false, ListFormat::Table}); });
-    BOOST_TEST((failure.kind == ErrorKind::Usage));
-    BOOST_TEST(failure.message == "--format needs --list");
-}
-
 BOOST_AUTO_TEST_SUITE_END()
