@@ -63,8 +63,10 @@ AskedByHook parse_words(const std::vector<std::string> &words)
         if (found == asked.end())
             throw Error(ErrorKind::Usage, quote(key) + " asks for nothing without " + quote(hook));
         // Nobody's lease is taken or waited for in a plan.
-        if (const std::string detail = key.substr(hook.size() + 1);
-            detail == "capabilities" || detail == "imex")
+        const std::string detail = key.substr(hook.size() + 1);
+        if (detail == "imex")
+            throw Error(ErrorKind::Usage, "a plan shows no IMEX channels: leave out " + quote(key));
+        if (detail == "capabilities")
             found->second.options.insert(found->second.options.end(), {"--" + detail, value});
     }
     if (asked.empty())

@@ -19,7 +19,7 @@ using Kind = Sign::Kind;
 
 /** More GPUs than a host has; a driver that says something of others is not to fill the memory. */
 constexpr size_t max_faults = 256;
-constexpr size_t max_reason = 200; ///< bytes, as --reason of the hooks has it
+constexpr size_t max_reason = 200; ///< bytes, as --drain of the hooks has it
 
 void add_fault(Memory &memory, Fault fault)
 {

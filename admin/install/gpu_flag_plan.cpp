@@ -15,7 +15,7 @@ namespace ogh::admin {
 namespace {
 
 /** Options that say who asks, and for what: the flag does. */
-constexpr std::array asking = {"--request", "--opt-in", "--key-file", "--from", "--capabilities", "--imex"};
+constexpr std::array asking = {"--request", "--opt-in", "--key-file", "--from", "--capabilities"};
 
 void refuse_vendors(const Sysroot &sysroot)
 {

@@ -98,7 +98,7 @@ void GpuAdmin::print_cdi(std::vector<std::string> words, const SelectionPolicy &
 void GpuAdmin::set_drained()
 {
     const bool drained = options_.leases.drain.has_value();
-    const std::string &gpu = drained ? *options_.leases.drain : *options_.leases.undrain;
+    const std::string gpu = drained ? drain_words(*options_.leases.drain).gpus : *options_.leases.undrain;
     if (hook_.options().only_looks)
         throw Error(ErrorKind::Usage, "--plan changes nothing, and --drain and --undrain do");
     const Selectors selectors =

@@ -219,7 +219,7 @@ void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector
             throw availability.unknown(selector.text);
     }
     Leases::require(sysroot);
-    Drain drain{{}, unix_time(), 0, options.drain_reason};
+    Drain drain{{}, unix_time(), 0, options.drain ? drain_words(*options.drain).reason : ""};
     if (options.drain_time) {
         const std::chrono::nanoseconds time = duration_of(*options.drain_time, "option '--for'");
         drain.until_ns = boottime_ns() + time.count();

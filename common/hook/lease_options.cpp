@@ -134,7 +134,6 @@ void add_drain_options(CommandLine &cli, LeaseOptions &options)
 {
     cli.add(declared("--drain"), options.drain);
     cli.add(declared("--undrain"), options.undrain);
-    cli.add(declared("--reason"), options.drain_reason);
     cli.add(declared("--for"), options.drain_time);
 }
 
@@ -151,13 +150,19 @@ void check(const LeaseOptions &options)
     check(options.quotas);
     if (options.drain && options.undrain)
         throw Error(ErrorKind::Usage, "--drain and --undrain exclude each other");
-    if (!options.drain && (options.drain_time || !options.drain_reason.empty()))
-        throw Error(ErrorKind::Usage, "--reason and --for need --drain");
-    if (options.drain_reason.size() > max_drain_reason)
+    if (!options.drain && options.drain_time)
+        throw Error(ErrorKind::Usage, "--for needs --drain");
+    if (options.drain && drain_words(*options.drain).reason.size() > max_drain_reason)
         throw Error(ErrorKind::Usage,
-                    "--reason takes at most " + std::to_string(max_drain_reason) + " bytes");
+                    "the reason of --drain has more than " + std::to_string(max_drain_reason) + " bytes");
     if (options.drain_time && duration_of(*options.drain_time, "option '--for'").count() == 0)
         throw Error(ErrorKind::Usage, "--for takes a time that is longer than 0s");
+}
+
+DrainWords drain_words(const std::string &text)
+{
+    const size_t end = std::min(text.find('='), text.size());
+    return {text.substr(0, end), text.substr(std::min(end + 1, text.size()))};
 }
 
 PreemptionPolicy preemption_policy(const LeaseOptions &options)

@@ -48,7 +48,6 @@ struct LeaseOptions {
     QuotaOptions quotas;
     std::optional<std::string> drain;
     std::optional<std::string> undrain;
-    std::string drain_reason;
     std::optional<std::string> drain_time;
 };
 
@@ -58,6 +57,13 @@ std::chrono::seconds duration_of(const std::string &text, const std::string &ori
 /** All but --drain and --undrain. */
 void add_lease_options(CommandLine &cli, LeaseOptions &options);
 void add_drain_options(CommandLine &cli, LeaseOptions &options);
+
+/** What --drain says: which GPUs, and why; "" for no reason. */
+struct DrainWords {
+    std::string gpus;
+    std::string reason;
+};
+DrainWords drain_words(const std::string &text);
 
 /** @throws Error (Usage) for what is no duration, no absolute path or no quota, or --drain beside --undrain */
 void check(const LeaseOptions &options);

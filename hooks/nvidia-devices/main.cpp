@@ -273,7 +273,6 @@ void NvidiaGpus::add_options(CommandLine &cli)
     });
     cli.add(declared("--capabilities"), extras_.capabilities);
     cli.add(declared("--allow-capabilities"), allow_capabilities_);
-    cli.add(declared("--imex"), extras_.imex);
     cli.add(declared("--allow-imex"), allow_imex_);
 }
 
@@ -283,8 +282,6 @@ void NvidiaGpus::check_options(const CommonOptions &common, bool is_for_cdi)
         throw Error(ErrorKind::Usage, "--capabilities needs --request");
     if (count_means_ == CountMeans::Any && common.request != "env")
         throw Error(ErrorKind::Usage, "--count-means any needs --request env");
-    if (extras_.imex && !common.request && !is_for_cdi)
-        throw Error(ErrorKind::Usage, "--imex needs --request");
     if (allow_capabilities_)
         extras_.allow_capabilities =
             parse_allowed_capabilities({*allow_capabilities_, "option '--allow-capabilities'"});

@@ -19,7 +19,7 @@ std::optional<Capabilities> named_capabilities(const GpuRequest &request, const 
     return std::nullopt;
 }
 
-std::vector<unsigned> asked_channels(const GpuRequest &request, const ExtrasOptions &options)
+std::vector<unsigned> asked_channels(const GpuRequest &request)
 {
     const RequestValue *own = request.asked.detail("imex");
     if (own != nullptr && request.asked.plugin)
@@ -30,8 +30,6 @@ std::vector<unsigned> asked_channels(const GpuRequest &request, const ExtrasOpti
         return parse_imex_channels(*own);
     if (request.asked.plugin)
         return imex_channels_of_plugin(*request.config, *request.asked.plugin);
-    if (options.imex && request.asked.is_by_host())
-        return parse_imex_channels({*options.imex, "option '--imex'"});
     if (request.by_environment)
         return imex_channels_of_environment(*request.config);
     return {};
@@ -56,7 +54,7 @@ Extras extras_of(const GpuRequest &request, const ExtrasOptions &options)
                       parse_allowed_capabilities({*limit, "--allow-capabilities of a line of the key file"}));
     if (is_none)
         return extras; // a container without a GPU has no use for channels, and gets no node
-    extras.imex_channels = asked_channels(request, options);
+    extras.imex_channels = asked_channels(request);
     options.allow_imex.require(extras.imex_channels);
     return extras;
 }

@@ -15,7 +15,6 @@ namespace ogh::nvidia_devices {
 /** What the host's options say of what goes along with GPUs. */
 struct ExtrasOptions {
     std::optional<std::string> capabilities = {}; ///< what --request asks for beside GPUs
-    std::optional<std::string> imex = {};         ///< the same
     std::optional<Capabilities> allow_capabilities =
         {}; ///< the only ones that may be asked for; nothing: all
     ImexPolicy allow_imex = {};

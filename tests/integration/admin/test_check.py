@@ -244,7 +244,7 @@ def test_a_driver_has_taken_a_gpu_anew(checked):
 
 
 def test_a_persons_drain_is_left_alone(checked):
-    checked.hook("--drain", "0", "--reason", "dust", name="amd-kfd")
+    checked.hook("--drain", "0=dust", name="amd-kfd")
     checked.log(AMD_FAILED)
     checked.find("--drain")
     assert sorted(checked.drains()) == [("0", "", "dust"), ("0", "oci-gpu-hooks check", "its reset failed: -110")]

@@ -15,7 +15,7 @@ pytest_plugins = ["harness.admin_fixtures"]
 
 COMMANDS = ["cancel", "cdi", "check", "doctor", "history", "install", "key", "list", "metrics", "plan", "status", "tags",
             "uninstall", "unwrap"]
-KEYS = sorted(["nvidia-devices.capabilities=", "nvidia-devices.imex=", *(f"{hook}=" for hook in FILES)])
+KEYS = sorted(["nvidia-devices.capabilities=", *(f"{hook}=" for hook in FILES)])
 
 # Each prints what it offers for the words in "$@", the last of which is being typed.
 BASH = """source "$COMPLETIONS/oci-gpu-hooks.bash"

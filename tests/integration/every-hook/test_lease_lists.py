@@ -110,7 +110,7 @@ def test_those_that_wait_have_a_place_and_a_deadline(nv_box, holder, leases):
 
 
 def test_a_drain_has_a_reason_and_an_end(nv_box, leases):
-    assert leases.run("--drain", "0", "--reason", "Xid 79", "--for", "2h").returncode == 0
+    assert leases.run("--drain", "0=Xid 79", "--for", "2h").returncode == 0
     [drain] = leases.read()["drains"]
     assert (drain["gpu"], drain["reason"]) == ("0", "Xid 79") and drain["until"] > drain["since"]
     refused(nv_box("0").run(), 4, "drained by root", "'Xid 79'")
@@ -128,15 +128,15 @@ def test_who_waits_gets_a_gpu_when_its_drain_ends(nv_box, holder, leases):
 
 
 @pytest.mark.parametrize("words, message", [
-    (["--reason", "x"], "need --drain"), (["--for", "1h"], "need --drain"), (["--drain", "0", "--for", "0s"], "longer"),
-    (["--drain", "0", "--for", "soon"], "no duration"), (["--drain", "0", "--reason", "x" * 201], "at most 200 bytes")])
+    (["--for", "1h"], "needs --drain"), (["--undrain", "0=x"], "'0=x'"), (["--drain", "0", "--for", "0s"], "longer"),
+    (["--drain", "0", "--for", "soon"], "no duration"), (["--drain", "0=" + "x" * 201], "more than 200 bytes")])
 def test_drains_that_cannot_be(leases, words, message):
     done = leases.run(*words)
     assert done.returncode == 2 and message in done.stderr
 
 
 def test_the_screen_has_80_columns_with_8_gpus(nv_box, holder, leases):
-    assert leases.run("--drain", "7", "--reason", "it fell off the bus\x1b[2J" * 8, "--for", "2h").returncode == 0
+    assert leases.run("--drain", "7=" + "it fell off the bus\x1b[2J" * 8, "--for", "2h").returncode == 0
     others = [Container(nv_box(str(n))).ready() for n in range(1, 7)]
     run = waiting(nv_box("0", "--max-wait", "10m"))
     wait_until(lambda: len(leases.waiting()) == 1, "it does not wait", run.process)

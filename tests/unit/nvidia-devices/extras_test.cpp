@@ -60,14 +60,10 @@ BOOST_AUTO_TEST_CASE(the_hosts_words_count_where_the_host_asks)
 {
     Case c;
     c.options.capabilities = "video";
-    c.options.imex = "1";
-    c.options.allow_imex = ImexPolicy({"all", "option '--allow-imex'"});
     BOOST_TEST((c.extras().capabilities == default_capabilities()));
-    BOOST_TEST(c.extras().imex_channels.empty());
     for (const Asker asker : {Asker::Always, Asker::Device}) {
         c.request.asked.asker = asker;
         BOOST_TEST((c.extras().capabilities.named == Named{Video}));
-        BOOST_TEST(c.extras().imex_channels.size() == 1U);
     }
     c.say("capabilities", "graphics");
     BOOST_TEST((c.extras().capabilities.named == Named{Graphics}), "the container's own win");
