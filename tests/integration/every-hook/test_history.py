@@ -10,7 +10,7 @@ import pytest
 from harness.expect import started
 from harness.hooks_d import HookFile
 from harness.host import LIMIT_S
-from harness.leases import Container, Leases, ask, counts, refusals
+from harness.leases import Container, ask, counts, refusals
 from harness.nvidia_container import KEY, refused
 from hosts.nvidia import EIGHT
 

@@ -22,7 +22,8 @@ def opened_host(cgroup, journal_in=None):
     """A host with these cgroups, which keeps what hooks say to syslog if it has a directory for that."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    host = Host(cgroup)
+    # This machine has no history of the tests.
+    host = Host(cgroup, set_up=["mkdir -p /var/lib/oci-gpu-hooks", "mount -t tmpfs history /var/lib/oci-gpu-hooks"])
     if journal_in:
         (journal_in / "dev").mkdir()
         host.keep_journal(journal_in / "dev")

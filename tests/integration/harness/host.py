@@ -14,7 +14,6 @@ from .processes import children
 LIMIT_S = 120
 HYBRID = "/sys/fs/cgroup/unified"  # crun refuses to run where it is mounted
 SHARED_AS_SYSTEMD_DOES = "shared"
-NO_HISTORY = ["mkdir -p /var/lib/oci-gpu-hooks", "mount -t tmpfs history /var/lib/oci-gpu-hooks"]  # of this machine
 
 
 class Host:
@@ -25,7 +24,7 @@ class Host:
 
     def __init__(self, cgroup, propagation=SHARED_AS_SYSTEMD_DOES, set_up=(), own_processes=False):
         # Private first, then shared: peers among themselves, not of the real host.
-        set_up = [*set_up, *NO_HISTORY, f"mount --make-r{propagation} /", "exec sleep infinity"]
+        set_up = [*set_up, f"mount --make-r{propagation} /", "exec sleep infinity"]
         if cgroup == "v2":
             set_up.insert(0, "mount -t cgroup2 cgroup2 /sys/fs/cgroup")
         if cgroup == "not-hybrid" and os.path.ismount(HYBRID):

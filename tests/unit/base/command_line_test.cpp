@@ -90,4 +90,21 @@ BOOST_AUTO_TEST_CASE(from_the_first_word_on_nothing_is_an_option_where_the_rest_
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_value_may_be_left_out_where_the_option_says_so)
+{
+    const auto listed = [](const char *word) {
+        std::optional<std::string> format;
+        CommandLine cli("a-hook", "Does it.");
+        cli.add_choice({"--list", "[=FORMAT]", "Print"}, {"json"},
+                       [&](const std::string &name) { format = name; });
+        const std::array<const char *, 2> argv{"a-hook", word};
+        static_cast<void>(cli.parse(argv.size(), argv.data()));
+        return format;
+    };
+    BOOST_TEST((listed("--list") == ""));
+    BOOST_TEST((listed("--list=json") == "json"));
+    BOOST_TEST(failure_of([&] { listed("--list=xml"); }).message ==
+               "--list takes 'json', not 'xml'; see --help");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
