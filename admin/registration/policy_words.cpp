@@ -51,8 +51,7 @@ struct Limit {
 constexpr std::array limits{
     Limit{"--allow", "of these alone: "},
     Limit{"--max-devices", "GPUs for one container at most: "},
-    Limit{"--quota", "devices at once for all with this quota: "},
-    Limit{"--quota-by", "devices at once for each value of this annotation: "},
+    Limit{"--quota", "devices at once for all with this quota, or for each value of this annotation: "},
     Limit{"--max-sharers", "containers on a device at most: "},
     Limit{"--min-lease", "leases at least: "},
     Limit{"--max-wait", "waits at most: "},

@@ -60,11 +60,8 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--max-hold", "TIME", policy,
      "How long a container may have a GPU while another one waits for it (default: no limit)"},
     {"--quota", "NAME=N", limit | narrows,
-     "At most N devices at once for all that ask hooks with a quota of this name; may be given several times "
-     "(default: no limit)"},
-    {"--quota-by", "ANNOTATION=N", limit | narrows,
-     "At most N devices at once for the containers with the same value of an annotation that the engine "
-     "writes; may be given several times (default: no limit)"},
+     "At most N devices at once for all that ask hooks with a quota of this name, or for each value of an "
+     "annotation of this name that the engine writes; may be given several times (default: no limit)"},
     {"--max-sharers", "N", policy | narrows,
      "How many containers may share a device, 1 to 64 (default: no limit)"},
     {"--drain", "GPU[=REASON]", action,

@@ -16,39 +16,39 @@ namespace ogh {
 
 namespace {
 
-/** "NAME=N". @param what of which option, for the message */
-Quota quota_of(const std::string &text, const std::string &what)
+/** "NAME=N" */
+Quota quota_of(const std::string &text)
 {
     constexpr unsigned most_devices = 1U << 20U;
     const size_t end = text.rfind('=');
     const auto most =
         end == std::string::npos ? std::nullopt : parse_small_number(text.substr(end + 1), most_devices);
     if (!most || *most == 0 || end == 0)
-        throw Error(ErrorKind::Usage, what + "=N with a number from 1 on, not " + quote(text));
+        throw Error(ErrorKind::Usage, "--quota takes NAME=N with a number from 1 on, not " + quote(text));
     return {text.substr(0, end), *most};
 }
 
+/** What has a dot in it is an annotation's name, and no other one. */
+bool is_annotation(const Quota &quota)
+{
+    return quota.name.find('.') != std::string::npos;
+}
+
 /** One more of an option that is given several times. */
-void add_quota(Quotas &quotas, Quota quota, const std::string &what)
+void add_quota(Quotas &quotas, Quota quota)
 {
     const auto is_it = [&](const Quota &other) { return other.name == quota.name; };
     if (std::any_of(quotas.begin(), quotas.end(), is_it))
-        throw Error(ErrorKind::Usage, what + "=N once each: " + quote(quota.name) + " is twice");
-    quotas.push_back(std::move(quota));
-}
-
-void refuse_users_annotation(const std::string &name)
-{
-    if (!is_engines_annotation(name))
+        throw Error(ErrorKind::Usage, "--quota takes NAME=N once each: " + quote(quota.name) + " is twice");
+    if (is_annotation(quota) && !is_engines_annotation(quota.name))
         throw Error(ErrorKind::Usage,
-                    "--quota-by takes an annotation that an engine writes after the user's, and " +
-                        quote(name) +
+                    "--quota takes a name without a dot, or an annotation that an engine writes after the "
+                    "user's, and " +
+                        quote(quota.name) +
                         " is none of those in oci-gpu-hooks-leases(7): who chooses the value would "
                         "choose no limit");
+    quotas.push_back(std::move(quota));
 }
-
-constexpr const char *quota_takes = "--quota takes NAME";
-constexpr const char *quota_by_takes = "--quota-by takes ANNOTATION";
 
 constexpr size_t max_drain_reason = 200;
 
@@ -72,14 +72,8 @@ std::optional<std::chrono::seconds> hold_of(const Request &request, const LeaseO
 
 void add_quota_options(CommandLine &cli, QuotaOptions &options)
 {
-    cli.add_each(declared("--quota"), [&](const std::string &text) {
-        add_quota(options.quotas, quota_of(text, quota_takes), quota_takes);
-    });
-    cli.add_each(declared("--quota-by"), [&](const std::string &text) {
-        Quota quota = quota_of(text, quota_by_takes);
-        refuse_users_annotation(quota.name);
-        add_quota(options.quotas_by, std::move(quota), quota_by_takes);
-    });
+    cli.add_each(declared("--quota"),
+                 [&](const std::string &text) { add_quota(options.quotas, quota_of(text)); });
     cli.add(declared("--max-sharers"), options.max_sharers);
 }
 
@@ -94,14 +88,14 @@ void check(const QuotaOptions &options)
 Quotas quotas_of(const std::optional<Config> &config, const KeyLimits &limits, const QuotaOptions &options)
 {
     Quotas quotas;
-    for (const Quota &quota : options.quotas)
-        quotas.push_back({"policy:" + quota.name, quota.most});
-    if (limits.quota)
-        quotas.push_back({"key:" + limits.quota->name, limits.quota->most});
-    for (const Quota &quota : options.quotas_by) {
-        if (config)
+    for (const Quota &quota : options.quotas) {
+        if (!is_annotation(quota))
+            quotas.push_back({"policy:" + quota.name, quota.most});
+        else if (config)
             quotas.push_back({quota.name + "=" + engines_value(*config, quota.name), quota.most});
     }
+    if (limits.quota)
+        quotas.push_back({"key:" + limits.quota->name, limits.quota->most});
     for (const Quota &quota : quotas)
         check_quota_name(quota.name);
     std::sort(quotas.begin(), quotas.end(), [](const Quota &a, const Quota &b) { return a.name < b.name; });

@@ -17,8 +17,7 @@ namespace ogh {
 
 /** The host's limits to what many containers have together. */
 struct QuotaOptions {
-    Quotas quotas;
-    Quotas quotas_by; ///< named as the annotation is
+    Quotas quotas; ///< named as the annotation is, where it is one for each value
     std::optional<unsigned> max_sharers;
 };
 

@@ -153,7 +153,7 @@ const std::string &engines_value(const Config &config, std::string_view key)
 {
     if (const std::string why = why_not_engines(config, key); !why.empty())
         throw Error(ErrorKind::Denied, "this host counts devices by the annotation " + quote(key) +
-                                           " of the engine (--quota-by), and " + why);
+                                           " of the engine (--quota), and " + why);
     return *find_value_of(config, key);
 }
 

@@ -19,8 +19,8 @@ void check_pod(std::string_view hook, const Config &config, const OptInOptions &
         install += " " + quote(word);
     throw Error(ErrorKind::Denied,
                 "a pod's author is not the host's administrator: the " + origin +
-                    " counts only where the hook has a limit (--only, --allow, --max-devices, --quota or "
-                    "--quota-by), and it has none; for example: " +
+                    " counts only where the hook has a limit (--only, --allow, --max-devices or "
+                    "--quota), and it has none; for example: " +
                     install + " --only " + std::string(key) + "=NAMESPACE, see the guide kubernetes.md");
 }
 

@@ -127,7 +127,7 @@ def test_a_policy_counts_across_hooks(nv_box, nv_host, amd_hook, machine, scratc
 
 def test_a_namespace_has_its_own_quota_and_who_has_none_gets_nothing(nv_box, running):
     def pod(request, **annotations):
-        box = nv_box(request, "--allow", "0-7", "--quota-by", f"{CRIO}=1")
+        box = nv_box(request, "--allow", "0-7", "--quota", f"{CRIO}=1")
         box.annotations.update({key.replace("_", "."): value for key, value in annotations.items()})
         return box
 

@@ -14,7 +14,7 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ld
 
 POD_KEYS = ["io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"]
 LIMITED = [name for name in NAMES if name != "ldcache-update"]
-QUOTAS = [["--quota", "pods=32"], ["--quota-by", "{key}=32"]]
+QUOTAS = [["--quota", "pods=32"], ["--quota", "{key}=32"]]
 LIMITS = {"mount-srv": [["--allow", "datasets"]],
           "nvidia-devices": [["--allow", "0-31"], ["--max-devices", "32"], *QUOTAS],
           "amd-kfd": [["--allow", "0-31"], ["--max-devices", "32"], *QUOTAS],

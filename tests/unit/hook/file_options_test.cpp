@@ -31,8 +31,7 @@ BOOST_AUTO_TEST_CASE(no_value_is_taken_for_an_option)
 
 BOOST_AUTO_TEST_CASE(which_options_are_a_limit)
 {
-    for (const char *const word :
-         {"--only=a=b", "--allow=0", "--max-devices=1", "--quota=ml=2", "--quota-by=a=1"})
+    for (const char *const word : {"--only=a=b", "--allow=0", "--max-devices=1", "--quota=ml=2"})
         BOOST_TEST(sort_options({"--idmap", word}).has_limit, word);
     for (const char *const word :
          {"--request=--allow", "--writable=never", "--max-wait=1m", "--opt-in=always", "--source-dir=/",
@@ -44,8 +43,7 @@ BOOST_AUTO_TEST_CASE(what_a_file_cannot_have)
 {
     for (const char *const word :
          {"--drain=0", "--undrain=0", "--list", "--plan", "--cdi=x", "--list=json", "--version", "--help",
-          "-h", "more", "--alow=x", "--idmap=true", "--allow", "--log-file=l",
-          "--key-file=", "--"}) {
+          "-h", "more", "--alow=x", "--idmap=true", "--allow", "--log-file=l", "--key-file=", "--"}) {
         const FileOptions sorted = sort_options({word});
         BOOST_TEST_CONTEXT(word)
         {
@@ -54,6 +52,21 @@ BOOST_AUTO_TEST_CASE(what_a_file_cannot_have)
             BOOST_TEST(sorted.others.empty());
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(what_no_hook_takes_is_unknown)
+{
+    for (const char *const name : {"--ignore-health", "--monitors", "--hold-grace", "--all-steps",
+                                   "--inspect", "--format", "--kind", "--imex", "--reason", "--history"})
+        BOOST_TEST((sort_options({name}).problems == Words{"unknown option '" + std::string(name) + "'"}));
+}
+
+BOOST_AUTO_TEST_CASE(which_options_only_look)
+{
+    for (const char *const word : {"--list", "--list=json", "--cdi", "--cdi=nvidia.com/gpu", "--plan"})
+        BOOST_TEST(sort_options({"--allow", "0", word}).only_looks, word);
+    for (const Words &words : {Words{"--drain", "0"}, Words{"--request", "--list"}, Words{"--only=--plan"}})
+        BOOST_TEST(!sort_options(words).only_looks);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -33,11 +33,6 @@ QuotaOptions of_policy(const std::string &quota)
     return read({"--quota", quota});
 }
 
-QuotaOptions by(const std::string &quota)
-{
-    return read({"--quota-by", quota});
-}
-
 std::optional<Config> with(std::map<std::string, std::string, std::less<>> annotations)
 {
     Config config;
@@ -53,13 +48,13 @@ BOOST_AUTO_TEST_CASE(each_kind_of_quota_has_names_of_its_own)
     KeyLimits limits;
     limits.quota = {"ci", 1};
     const QuotaOptions options =
-        read({"--quota=ci=3", "--quota", "a=b=2", "--quota-by", std::string(crios) + "=4"});
+        read({"--quota=ci=3", "--quota", "a=b=2", "--quota", std::string(crios) + "=4"});
     const Quotas quotas = quotas_of(with({{crios, "ci"}}), limits, options);
     const Quotas expected = {
         {"io.kubernetes.pod.namespace=ci", 4}, {"key:ci", 1}, {"policy:a=b", 2}, {"policy:ci", 3}};
     BOOST_TEST((quotas == expected));
     BOOST_TEST(quotas_of(with({}), {}, {}).empty());
-    BOOST_TEST(quotas_of({}, {}, by(std::string(crios) + "=4")).empty());
+    BOOST_TEST(quotas_of({}, {}, of_policy(std::string(crios) + "=4")).empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_quota_is_refused_at_once)
@@ -68,7 +63,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_quota_is_refused_at_once)
         BOOST_TEST((failure_of([&] { of_policy(text); }).kind == ErrorKind::Usage), text);
     BOOST_TEST((failure_of([] { read({"--quota", "ci=1", "--quota", "ci=2"}); }).kind == ErrorKind::Usage));
     BOOST_TEST((failure_of([] {
-                    read({"--quota-by", std::string(crios) + "=1", "--quota-by", std::string(crios) + "=2"});
+                    read({"--quota", std::string(crios) + "=1", "--quota", std::string(crios) + "=2"});
                 }).kind == ErrorKind::Usage));
     for (const char *number : {"0", "65"})
         BOOST_TEST((failure_of([&] { read({"--max-sharers", number}); }).kind == ErrorKind::Usage), number);
@@ -80,13 +75,14 @@ BOOST_AUTO_TEST_CASE(what_is_no_quota_is_refused_at_once)
 
 BOOST_AUTO_TEST_CASE(who_chooses_the_value_chooses_no_limit)
 {
-    for (const char *name : {"user", "io.kubernetes.pod.name", "io.kubernetes.container.name", "team"}) {
-        const auto failure = failure_of([&] { by(std::string(name) + "=1"); });
+    for (const char *name :
+         {"example.org/user", "io.kubernetes.pod.name", "io.kubernetes.container.name", "."}) {
+        const auto failure = failure_of([&] { of_policy(std::string(name) + "=1"); });
         BOOST_TEST((failure.kind == ErrorKind::Usage), name);
         BOOST_TEST(failure.says("would choose no limit"), failure.message);
     }
-    const QuotaOptions options = by(std::string(crios) + "=1");
-    by(std::string(containerds) + "=1");
+    const QuotaOptions options = of_policy(std::string(crios) + "=1");
+    of_policy(std::string(containerds) + "=1");
     const auto refused = [&](const std::optional<Config> &config, const char *words) {
         const auto failure = failure_of([&] { quotas_of(config, {}, options); });
         BOOST_TEST((failure.kind == ErrorKind::Denied));
