@@ -215,15 +215,17 @@ def test_what_a_user_may_run_is_not_what_engines_may(processes, host):
     assert "belongs to user 1000" in MachineCommand(processes).run("list").stderr
 
 
-def test_a_hook_that_is_to_say_something_changes_nothing(built, installed_host):
-    hook = built / "hooks/nvidia-devices/nvidia-devices"
-    log = Path(installed_host.path) / "log"
-    for look in ["--list"], ["--list=json"], ["--cdi"], ["--plan", "--request", "0"]:
-        done = subprocess.run([hook, "--sysroot", installed_host.path, *look, "--log-file", log, "--log-level", "debug"],
+def test_a_hook_that_is_to_say_something_changes_nothing(built, tmp_path):
+    hook, machine = built / "hooks/nvidia-devices/nvidia-devices", nvidia.NvidiaHost(tmp_path / "machine", nvidia.EIGHT)
+    log = tmp_path / "log"
+
+    def say(*words):
+        return subprocess.run([hook, "--sysroot", machine.path, *words, "--log-file", log, "--log-level", "debug"],
                               check=False, capture_output=True, encoding="utf-8", timeout=LIMIT_S, stdin=subprocess.DEVNULL)
-        assert done.returncode == 0 and done.stdout
-    assert not log.exists() and not (installed_host.path / "run").exists()
+    for look in ["--list"], ["--list=json"], ["--cdi"], ["--plan", "--request", "0"]:
+        done = say(*look)
+        assert done.returncode == 0 and done.stdout, done
     for drain in "--drain", "--undrain":
-        done = subprocess.run([hook, "--sysroot", installed_host.path, "--plan", drain, "0"], check=False, timeout=LIMIT_S,
-                              capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL)
+        done = say("--plan", drain, "0")
         assert done.returncode == 2 and "--plan changes nothing" in done.stderr
+    assert not log.exists() and not (machine.path / "run/oci-gpu-hooks").exists()

@@ -119,7 +119,7 @@ def test_the_pages_examples(vendor, specs):
     written["devices"].append(json.loads(json.dumps(first).replace('"0"', '"1"')))
     vendor.write_out(specs, written)
     for line in re.findall(rf"^ *# (?:\S*/)?{name} (--cdi.*) >/etc/cdi/(\S+)$", text, re.MULTILINE):
-        vendor.write(specs, *line[0].split()[1:], name=line[1])
+        vendor.write(specs, *line[0].split(), name=line[1])
     lines = [*cdi_gpus.lines_with_devices(text), *cdi_gpus.lines_with_devices(own)]
     assert {vendor.kind, written["kind"], f"io.oci-gpu-hooks/{name}"} == {
         device.split("=")[0] for _, devices in lines for device in devices}

@@ -50,9 +50,11 @@ def test_an_observer_sees_what_others_have(nv_box, observer, leases, machine):
         assert f":{cgroup}\n" in file.read()
     assert watcher.end().code == 0 and holder.end().code == 0
     assert leases.rows("lease") == []
+    started(observer("--allow", "0-6").run(LOOK))  # who comes next notices
     events = [json.loads(line) for line in (machine.path / "var/lib/oci-gpu-hooks/history").read_text("ascii")
               .splitlines()]
-    assert [event["event"] for event in events if event.get("lease") == "observer"] == ["granted", "ended"]
+    assert [event["event"] for event in events if event.get("lease") == "observer"] == [
+        "granted", "ended", "granted"]
 
 
 def test_nobody_waits_for_an_observer_or_ends_it(nv_box, observer):

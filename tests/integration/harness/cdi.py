@@ -12,7 +12,7 @@ def write(directory, executable, *options, sysroot=None):
     """Puts what the hook prints for these options into a directory that an engine reads. Gives the names of its devices.
     `sysroot` is the host of these tests, which a specification does not carry: an engine is on it."""
     place = ["--sysroot", sysroot] if sysroot else []
-    kind = [] if any(str(option).startswith("--cdi=") for option in options) else ["--cdi"]
+    kind = [] if any(str(option).startswith("--cdi") for option in options) else ["--cdi"]
     document = json.loads(subprocess.run([executable, *place, *options, *kind], check=True, capture_output=True,
                                          encoding="utf-8").stdout)
     for device in document["devices"]:
