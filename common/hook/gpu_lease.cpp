@@ -12,6 +12,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "host/host_file.h"
 #include "image/init_process.h"
 #include "kernel/process.h"
 #include "lease/state/boot_clock.h"
@@ -98,6 +99,19 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     return request;
 }
 
+/**
+ * Whether a process of it can keep a device open that no list of its descriptors has, and get a descriptor of it again: from a
+ * ring whose own is closed (IORING_OP_FIXED_FD_INSTALL, Linux 6.8). The sysctl is there since 6.6.
+ */
+bool can_hide_open_files(const Config &config, const Sysroot &sysroot)
+{
+    constexpr size_t limit = 16;
+    if (config.refuses_io_uring)
+        return false;
+    const auto disabled = read_host_file(sysroot, "/proc/sys/kernel/io_uring_disabled", limit);
+    return disabled && !disabled->starts_with('2');
+}
+
 std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &request, Notes &notes)
 {
     check_stage(request.init); // elsewhere the numbers of processes mean others than those in the leases
@@ -110,6 +124,8 @@ std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &re
     auto leases = Leases::open(sysroot, hook.history());
     auto lease = std::make_shared<Lease>(take_if_possible(leases ? &*leases : nullptr, request, notes));
     hook.undo().add([lease] { lease->release(); });
+    if (can_hide_open_files(hook.config().value(), sysroot))
+        lease->ends_with_container();
     drop_capabilities({CAP_KILL}); // which only a preemption needs
     return lease;
 }

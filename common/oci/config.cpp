@@ -285,6 +285,28 @@ bool read_allows_every_device(const json &config)
     return allows;
 }
 
+/** Of a call; an action that is not known may let it through. */
+bool is_refusal(const json &action)
+{
+    return action == "SCMP_ACT_ERRNO" || action == "SCMP_ACT_TRAP" || action == "SCMP_ACT_KILL" ||
+           action == "SCMP_ACT_KILL_THREAD" || action == "SCMP_ACT_KILL_PROCESS";
+}
+
+bool read_refuses_io_uring(const json &config)
+{
+    const json &filter = any_member(any_member(config, "linux"), "seccomp");
+    bool refuses = is_refusal(any_member(filter, "defaultAction"));
+    bool is_let_through = false;
+    for (const json &rule : any_array(filter, "syscalls")) {
+        const json &names = any_array(rule, "names");
+        if (std::find(names.begin(), names.end(), "io_uring_setup") == names.end())
+            continue;
+        is_let_through |= !is_refusal(any_member(rule, "action"));
+        refuses |= any_array(rule, "args").empty();
+    }
+    return refuses && !is_let_through;
+}
+
 bool read_bool(const json &object, const char *name)
 {
     const json *member = find_member(object, name);
@@ -315,6 +337,7 @@ Config parse_config(std::string_view text, const std::string &bundle)
     config.binds = read_binds(document);
     config.devices = read_devices(document);
     config.allows_every_device = read_allows_every_device(document);
+    config.refuses_io_uring = read_refuses_io_uring(document);
     return config;
 }
 

@@ -55,6 +55,7 @@ struct Config {
     std::vector<BindMount> binds; ///< its mounts of type "bind", in its order
     std::vector<std::string> devices; ///< the paths of linux.devices, as they are written
     bool allows_every_device = false; ///< linux.resources.devices does, as for a privileged container
+    bool refuses_io_uring = false;    ///< linux.seccomp does, as engines write it for who is not privileged
 };
 
 /**

@@ -516,6 +516,68 @@ BOOST_FIXTURE_TEST_CASE(an_init_that_could_keep_the_device_open_is_ended, Depriv
     BOOST_TEST(::waitpid(heir.pid(), nullptr, WNOHANG) == heir.pid());
 }
 
+BOOST_AUTO_TEST_CASE(an_init_with_another_device_open_is_ended)
+{
+    for (const char *file :
+         {"/dev/null",
+          "/dev/loop-control"}) { // that one is of no driver's of GPUs, and not known to be harmless
+        Deprivable host;
+        const UniqueFd open(::open(file, O_RDONLY)); // init has it as well
+        const Init heir{Init::Kind::Started};
+        host.init_ = &heir;
+        host.start(1);
+        LeaseRequest asked = host.next(host.two);
+        asked.preemption.begin_within = 0ns;
+        BOOST_TEST(host.leases_host.take(asked) == 0);
+        const bool has_ended = ::waitpid(heir.pid(), nullptr, WNOHANG) == heir.pid();
+        BOOST_TEST(has_ended == (std::string(file) != "/dev/null"), file);
+    }
+}
+
+/** KFD's list of processes, where this host has none; whoever is in it. */
+struct KfdList {
+    explicit KfdList(pid_t pid)
+    {
+        check_call(::mount("none", "/sys/class", "tmpfs", 0, nullptr), "mount tmpfs");
+        std::filesystem::create_directories("/sys/class/kfd/kfd/proc/" + std::to_string(pid));
+    }
+    KfdList(const KfdList &) = delete;
+    KfdList &operator=(const KfdList &) = delete;
+    ~KfdList() { ::umount2("/sys/class", MNT_DETACH); }
+};
+
+BOOST_FIXTURE_TEST_CASE(an_init_that_kfd_knows_is_ended, Deprivable)
+{
+    const Init heir{Init::Kind::Started};
+    init_ = &heir;
+    start(1);
+    const KfdList known(heir.pid());
+    LeaseRequest asked = next(two);
+    asked.preemption.begin_within = 0ns;
+    BOOST_TEST(leases_host.take(asked) == 0);
+    BOOST_TEST(::waitpid(heir.pid(), nullptr, WNOHANG) == heir.pid());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_filesystem_that_never_answers_holds_nobody_up, Deprivable)
+{
+    const TempDirectory directory;
+    const UniqueFd server(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+    const std::string options = "fd=" + std::to_string(server.get()) + ",rootmode=40000,user_id=0,group_id=0";
+    check_call(::mount("none", directory.path().c_str(), "fuse", 0, options.c_str()), "mount fuse");
+    const UniqueFd file(::open(directory.path().c_str(), O_PATH)); // init has it as well
+    const Init heir{Init::Kind::Started};
+    init_ = &heir;
+    start(1);
+    LeaseRequest asked = next(two);
+    asked.preemption.begin_within = 0ns;
+    std::signal(SIGALRM, SIG_DFL); // nothing less ends it
+    ::alarm(20);
+    BOOST_TEST(leases_host.take(asked) == 0);
+    ::alarm(0);
+    ::umount2(directory.path().c_str(), MNT_DETACH);
+    BOOST_TEST(::waitpid(heir.pid(), nullptr, WNOHANG) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(an_init_that_opens_the_device_while_it_is_taken_does_not_keep_it)
 {
     check_at_each_step("", "exec 9<> $node");

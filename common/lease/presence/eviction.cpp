@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +22,7 @@
 #include "kernel/mount_table.h"
 #include "kernel/pidfd.h"
 #include "lease/presence/container_cgroup.h"
+#include "lease/presence/gpu_users.h"
 #include "lease/presence/presence.h"
 #include "lease/state/boot_clock.h"
 #include "lease/state/lease_changes.h"
@@ -90,18 +90,30 @@ bool is_any_name(std::string_view name)
 
 Error keeps(const std::string &what)
 {
-    return {ErrorKind::Failure, "its first program has " + what + ", by which it could keep a device open"};
+    return {ErrorKind::Failure, "its first program has " + what + ", by which it could keep a device"};
 }
 
 /** What an open file, or a mapped one, says of itself; nothing if it is closed by now. */
-std::optional<struct stat> status_of(const UniqueFd &directory, const std::string &name)
+std::optional<struct statx> status_of(const UniqueFd &directory, const std::string &name)
 {
-    struct stat status {};
-    if (::fstatat(directory.get(), name.c_str(), &status, 0) == 0)
+    // What is known already is enough: a filesystem may never answer, and the lock is held.
+    constexpr int no_filesystem = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+    struct statx status {};
+    if (::statx(directory.get(), name.c_str(), no_filesystem, STATX_TYPE, &status) == 0)
         return status;
     if (errno == ENOENT)
         return std::nullopt;
     throw SystemError(errno, "cannot look at an open file of a container", ErrorKind::BrokenHost);
+}
+
+/**
+ * Null, zero, random, and terminals (devices.txt of the kernel). All else may be a driver's, and one that its GPUs have in
+ * common, as /dev/kfd, keeps what it was given of them.
+ */
+bool is_harmless(const struct statx &node)
+{
+    const unsigned number = node.stx_rdev_major;
+    return S_ISCHR(node.stx_mode) && (number == 1 || number == 5 || (number >= 136 && number <= 143));
 }
 
 void check_files(const UniqueFd &directory, const DeviceRules &rules)
@@ -113,16 +125,28 @@ void check_files(const UniqueFd &directory, const DeviceRules &rules)
         const auto status = status_of(directory, entry.name);
         if (!status)
             continue;
-        const bool is_node = S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode);
+        const bool is_node = S_ISCHR(status->stx_mode) || S_ISBLK(status->stx_mode);
         const auto is_it = [&](const DeviceRule &rule) {
-            return rule.major == major(status->st_rdev) && rule.minor == minor(status->st_rdev);
+            return rule.major == status->stx_rdev_major && rule.minor == status->stx_rdev_minor;
         };
-        if (is_node && std::any_of(rules.begin(), rules.end(), is_it))
-            throw keeps("a device of its own open");
+        if (is_node && (!is_harmless(*status) || std::any_of(rules.begin(), rules.end(), is_it)))
+            throw keeps("a device open");
         // A descriptor may be under way in a socket, or be registered with an io_uring: a file of no type.
-        if (S_ISSOCK(status->st_mode) || (status->st_mode & S_IFMT) == 0)
+        if (S_ISSOCK(status->stx_mode) || (status->stx_mode & S_IFMT) == 0)
             throw keeps("a socket or the like");
     }
+}
+
+/**
+ * Whether KFD may have a GPU for it: until it ends, whatever it closes, and by an open of /dev/kfd that nobody refuses
+ * (kfd_process.c of the kernel, which lists such processes by their pids on the host).
+ */
+bool is_known_to_kfd(const Processes &processes, pid_t pid)
+{
+    const std::string listed = "/sys/class/kfd/kfd/proc/";
+    // Elsewhere its number is another one there, and nobody knows which.
+    return ::access((listed + (why_unknown(processes).empty() ? std::to_string(pid) : "")).c_str(), F_OK) ==
+           0;
 }
 
 /** Becomes another text whenever the process runs. */
@@ -151,6 +175,8 @@ void check_init(const Processes &processes, pid_t pid, const DeviceRules &rules)
             throw keeps("threads");
         check_files(processes.open_directory(process + "/fd"), rules);
         check_files(processes.open_directory(process + "/map_files"), rules);
+        if (is_known_to_kfd(processes, pid))
+            throw keeps("a GPU of KFD's");
         // Whoever runs meanwhile may have moved a descriptor from behind the look to before it.
         if (activity_of(processes, pid) == before)
             return;

@@ -87,7 +87,7 @@ void wake_waiters(const Processes &processes, LeaseState &state)
 
 Lease::Lease(Lease &&other) noexcept
     : store_(std::exchange(other.store_, nullptr)), grant_(std::move(other.grant_)),
-      devices_(std::move(other.devices_))
+      devices_(std::move(other.devices_)), hides_files_(other.hides_files_)
 {
 }
 
@@ -100,7 +100,7 @@ try {
         if (allocation.holder.init != grant_.init || (grant_.added.empty() && allocation.rules))
             continue;
         // Those of an earlier request are known no more: enter_grant() has seen to it.
-        allocation.rules = allocation.rules ? DeviceRules() : rules;
+        allocation.rules = allocation.rules || hides_files_ ? DeviceRules() : rules;
         if (stored_size(allocation) > max_lease_entry)
             allocation.rules = DeviceRules();
     }

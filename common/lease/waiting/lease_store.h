@@ -143,6 +143,9 @@ public:
      */
     void note_rules(const DeviceRules &rules);
 
+    /** What it has can be taken away by its end alone, whatever its rules: it could keep a device open unseen. */
+    void ends_with_container() noexcept { hides_files_ = true; }
+
     /** The container is complete: it has the devices until it ends. */
     void keep() noexcept { store_.reset(); }
 
@@ -159,6 +162,7 @@ private:
     std::shared_ptr<const LeaseStore> store_; ///< nothing: there is nothing to give back
     Grant grant_;
     std::vector<LeaseKey> devices_;
+    bool hides_files_ = false;
 };
 
 /**

@@ -121,7 +121,7 @@ def step_fixture(request, garden):  # pylint: disable=unused-argument
     steps = []
 
     def start(lease="exclusive", wait=None, *args, mapped=False, init=concourse.INIT, uid=0, gives=NVIDIA, asks="",
-              **where):
+              seccomp=None, **where):
         box = request.getfixturevalue(gives.box)(asks or gives.request, *gives.options, *(args or NOW),
                                                  **(where or {"cgroup": "as-found"}))
         concourse.make(ask(box, PREFIX + box.hook.executable.name, lease, wait), "task")
@@ -131,6 +131,8 @@ def step_fixture(request, garden):  # pylint: disable=unused-argument
         if mapped:
             concourse.unprivileged(box)
         box.config["process"]["user"] = {"uid": uid, "gid": uid}
+        if seccomp:
+            box.config["linux"]["seccomp"] = seccomp
         steps.append(Step(box))
         return steps[-1]
 
@@ -200,6 +202,22 @@ def test_a_lease_stands_once_where_two_engines_call_the_hook(step, machine, buil
     text = command.run("list", "--format", "table").stdout
     assert "nvidia-devices, as podman and crio call it\n" in text, text
     assert text.count(first.run.name) == 1 and "not begun, may be taken from 2" in text, text
+
+
+@pytest.mark.parametrize("disabled, refuses, lives", [
+    ("0", False, False), ("1", False, False), ("2", False, True), ("0", True, True)])
+def test_one_that_could_keep_it_by_io_uring_is_ended(step, machine, disabled, refuses, lives):
+    """A file that is registered with a ring whose own descriptor is closed is in no list, and can become a descriptor
+    again."""
+    sysctl = machine.path / "proc/sys/kernel/io_uring_disabled"
+    sysctl.parent.mkdir(parents=True)
+    sysctl.write_text(f"{disabled}\n", encoding="ascii")
+    filters = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+        {"names": ["io_uring_setup"], "action": "SCMP_ACT_ERRNO" if refuses else "SCMP_ACT_LOG"}]}
+    first = step(seccomp=filters).ready()
+    step().ready()
+    assert (first.run.process.poll() is None) == lives
+    assert not lives or first.is_deprived()
 
 
 def test_the_step_of_another_user_is_taken_from_too(step):

@@ -86,6 +86,27 @@ BOOST_AUTO_TEST_CASE(devices_and_whether_all_of_them_are_allowed)
         BOOST_TEST(config(R"({"resources":{"devices":)" + std::string(all) + "}}").allows_every_device, all);
 }
 
+BOOST_AUTO_TEST_CASE(whether_io_uring_is_refused)
+{
+    const auto refuses = [](const std::string &filter) {
+        return parse_config(R"({"root":{"path":"/r"},"linux":{"seccomp":)" + filter + "}}", "/b")
+            .refuses_io_uring;
+    };
+    const std::string all_but =
+        R"({"defaultAction":"SCMP_ACT_ERRNO","syscalls":[{"action":"SCMP_ACT_ALLOW","names":)";
+    const std::string only =
+        R"({"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"names":["io_uring_setup"],"action":)";
+    BOOST_TEST(refuses(all_but + R"(["read","write"]}]})"));
+    BOOST_TEST(!refuses(all_but + R"(["read","io_uring_setup"]}]})"));
+    BOOST_TEST(refuses(only + R"("SCMP_ACT_ERRNO"}]})"));
+    BOOST_TEST(refuses(only + R"("SCMP_ACT_KILL_PROCESS","args":[]}]})"));
+    BOOST_TEST(!refuses(only + R"("SCMP_ACT_ERRNO","args":[{"index":0,"value":7,"op":"SCMP_CMP_EQ"}]}]})"));
+    for (const char *action : {"ALLOW", "LOG", "NOTIFY", "TRACE", "LATER"})
+        BOOST_TEST(!refuses(only + "\"SCMP_ACT_" + action + "\"}]}"), action);
+    for (const char *odd : {"null", "7", "{}", "[]", R"({"syscalls":[7,{"names":"io_uring_setup"}]})"})
+        BOOST_TEST(!refuses(odd), odd);
+}
+
 BOOST_AUTO_TEST_CASE(whatever_is_wrong_with_a_hook_is_passed_over)
 {
     for (const char *hooks :
