@@ -102,7 +102,10 @@ int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string
     for (const InstalledHook &hook : hooks) {
         const ProgramOutput output = run_hook(*sysroot, hook, {std::string("--list=") + format});
         print(gap + title_of(hook) + "\n");
-        print(output.exit_status == 0 ? output.out : message_of(hook, output) + "\n");
+        if (output.exit_status != 0 || !output.err.empty()) // who has which GPU may not be known
+            print(message_of(hook, output) + "\n");
+        if (output.exit_status == 0)
+            print(output.out);
         gap = "\n";
         if (is_wrong(output))
             status = output.exit_status;
@@ -155,7 +158,7 @@ std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot, int *st
         entry = {{"hook", hook.hook->name}, {"engines", hook.engines}};
         if (output.exit_status == 0)
             entry.update(nlohmann::ordered_json::parse(output.out));
-        else
+        if (output.exit_status != 0 || (entry.contains("gpus") && !entry.contains("leases")))
             entry["error"] = as_utf8(message_of(hook, output));
         leave_out_shown(entry, shown);
         if (status != nullptr && is_wrong(output))

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "build_config.h"
 #include "commands/command.h"
@@ -93,8 +94,11 @@ std::vector<json> lists_of(const std::shared_ptr<const Sysroot> &sysroot)
     std::vector<json> lists;
     const json all = json::parse(lists_as_json(sysroot));
     for (const json &list : all.at("hooks")) {
-        if (list.contains("gpus") && seen.insert(text_member(list, "hook")).second)
-            lists.push_back(list);
+        if (!list.contains("gpus") || !seen.insert(text_member(list, "hook")).second)
+            continue;
+        if (!list.contains("leases")) // and then nobody knows which are free
+            throw Error(ErrorKind::BrokenHost, text_member(list, "hook") + ": " + text_member(list, "error"));
+        lists.push_back(list);
     }
     return lists;
 }

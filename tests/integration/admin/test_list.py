@@ -67,6 +67,19 @@ def test_list_without_an_engine(command, gpus, installed_host):
     assert done.returncode == 0 and "nvidia-devices, which no engine calls\ndriver: " in done.stdout, gpus
 
 
+def test_where_it_is_not_known_who_has_which_gpu_that_is_said(command, gpus, installed_host):
+    leases = installed_host.path / "run/oci-gpu-hooks/leases"
+    leases.mkdir(parents=True)
+    leases.chmod(0o1777)
+    why = f"who has which GPU is not shown: the directory '{leases}' may be written by others than root"
+    done = command.run("list")
+    assert f"\nnvidia-devices, as podman calls it\n{why}\ndriver: " in done.stdout and gpus[0].address in done.stdout
+    hooks = {entry["hook"]: entry for entry in json.loads(command.run("list", "--format", "json").stdout)["hooks"]}
+    assert hooks["nvidia-devices"]["error"] == why and len(hooks["nvidia-devices"]["gpus"]) == len(gpus)
+    done = command.run("metrics")
+    assert (done.returncode, done.stdout, done.stderr) == (6, "", f"oci-gpu-hooks: nvidia-devices: {why}\n")
+
+
 def test_a_list_of_nothing_says_so(command, installed_host):
     """And has no heading of a table."""
     (installed_host.path / "srv/datasets").rmdir()
