@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
+#include <linux/bpf.h>
 
-#include "cgroup/device_program_interpreter.h"
+#include <string>
+#include <vector>
+
 #include "edits/device_rule.h"
 
 namespace ogh {
+
+/**
+ * The instructions of a program of type BPF_PROG_TYPE_CGROUP_DEVICE (RFC 9669 has the instruction set). It gets a
+ * struct bpf_cgroup_dev_ctx in R1 and allows what it is asked for unless it returns 0. The kernel passes that
+ * struct as it is: instructions read back from it have the same offsets as those that were loaded.
+ */
+using DeviceProgram = std::vector<bpf_insn>;
+
+enum class Verdict {
+    Allows,
+    Denies,
+    Unknown, ///< it calls functions, reads maps, or could not be read
+};
 
 /** What the program answers to `rule`: it allows that if it allows each part of the access and all at once. */
 Verdict verdict(const DeviceProgram &program, const DeviceRule &rule);

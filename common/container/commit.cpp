@@ -9,29 +9,105 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mode_text.h"
 #include "base/text.h"
+#include "container/container_writer.h"
 #include "container/device_node.h"
-#include "container/entered_container.h"
 #include "container/host_sources.h"
-#include "container/injected_tree.h"
 #include "edits/edits.h"
 #include "edits/inner_path.h"
+#include "image/container_view.h"
 #include "image/left_behind.h"
 #include "kernel/end_signals.h"
 #include "kernel/openat2.h"
+#include "kernel/progress.h"
 #include "kernel/tmpfs.h"
 #include "systemd/scope_unit.h"
 
 namespace ogh {
 
 namespace {
+
+/**
+ * A container that this process has entered, once and for good, with what it needs of the host in hand. What is done in
+ * it goes on the undo log.
+ */
+class EnteredContainer final {
+public:
+    /**
+     * @param view is used up
+     * @param progress outlives this; its undo log is run or dropped before this goes
+     * @throws Error as InitProcess::enter() does
+     */
+    EnteredContainer(ContainerView &&view, HostSources &&sources, Progress &progress)
+        : sources_(std::move(sources)), view_(std::move(view).enter()), progress_(progress),
+          resolver_(std::move(view_.root), view_.mount_policy), writer_(resolver_, view_.owner, progress)
+    {
+    }
+
+    EnteredContainer(const EnteredContainer &) = delete;
+    EnteredContainer &operator=(const EnteredContainer &) = delete;
+
+    [[nodiscard]] HostSources &sources() { return sources_; }
+    [[nodiscard]] const ProcFs &proc() const { return view_.proc; }
+    [[nodiscard]] Resolver &resolver() { return resolver_; }
+    [[nodiscard]] ContainerWriter &writer() { return writer_; }
+    [[nodiscard]] UndoLog &undo() { return progress_.undo; }
+
+    void note(LogLevel level, std::string text) { progress_.notes.push_back({level, std::move(text)}); }
+
+    void note(Notes notes)
+    {
+        progress_.notes.insert(progress_.notes.end(), std::make_move_iterator(notes.begin()),
+                               std::make_move_iterator(notes.end()));
+    }
+
+    /** Whether a note of this level is written: of many mounts, it takes as long to make as some of these. */
+    [[nodiscard]] bool notes(LogLevel level) const { return level <= progress_.level; }
+
+    /** Asked before each part. @param at as Cancellation::check() takes it. @throws Cancelled */
+    void check(const std::string &at) const { progress_.cancellation.check(at); }
+
+    /**
+     * Attaches `tree`, whose root is `inode`, on `target`, which was found at `path`.
+     * @param tree lives as long as this
+     * @throws Error also if the container would not see it there, because the target was moved meanwhile
+     */
+    void attach(const MountTree &tree, const Inode &inode, const Target &target, const InnerPath &path)
+    {
+        const std::string full = path.full();
+        attach_in_injected(tree, target.fd.get(), quote(full));
+        // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
+        // container might not see it where it was promised.
+        if (!resolver_.look(path).same_file(inode))
+            throw Error(ErrorKind::HostileContainer,
+                        quote(full) + " in the container changed while it was mounted");
+    }
+
+    /** The same in a directory of a tmpfs of this collection, which nobody can move. @param what names it in messages */
+    void attach_in_injected(const MountTree &tree, int directory, const std::string &what)
+    {
+        tree.attach(directory, what);
+        // It dies with the container, but until then nobody could remove a placeholder below it.
+        undo().add([this, &tree] { tree.detach(proc()); });
+    }
+
+private:
+    HostSources sources_;
+    EnteredView view_;
+    Progress &progress_;
+    Resolver resolver_;
+    ContainerWriter writer_;
+};
 
 /** Where all have the same permissions it does not matter whose it is. */
 bool has_owner(const NodeEdit &node)

@@ -6,11 +6,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include "base/error.h"
+#include "base/mode_text.h"
 #include "base/text.h"
 #include "host/node_access.h"
 #include "kernel/inode.h"
@@ -77,13 +76,6 @@ UniqueFd make_node(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::s
     if (const int error = make_device_node(tmpfs.fd(), name, node); error != 0)
         throw SystemError(error, "cannot make " + what, ErrorKind::BrokenHost);
     return open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
-}
-
-std::string mode_text(mode_t mode)
-{
-    std::array<char, 8> text{};
-    std::snprintf(text.data(), text.size(), "%04o", mode & 07777U);
-    return text.data();
 }
 
 /**

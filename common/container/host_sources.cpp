@@ -14,19 +14,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "container/device_node.h"
-#include "edits/edits.h"
 #include "kernel/fs_credentials.h"
-#include "kernel/inode.h"
-#include "kernel/mount_tree.h"
 #include "kernel/openat2.h"
 #include "kernel/private_tmpfs.h"
 #include "kernel/process.h"
@@ -35,6 +28,108 @@
 namespace ogh {
 
 namespace {
+
+UniqueFd make_directory(int parent, const std::string &name, const std::string &what)
+{
+    if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
+        throw SystemError(errno, "cannot make " + what);
+    return open_path(parent, name, O_PATH | O_DIRECTORY, Walk::Beneath, what);
+}
+
+/** Makes the directory `path`, relative to `tmpfs`, with those above it, and opens it (O_PATH). @throws SystemError */
+UniqueFd make_injected_directories(int tmpfs, std::string_view path, const std::string &what)
+{
+    const size_t slash = path.find('/');
+    UniqueFd directory = make_directory(tmpfs, std::string(path.substr(0, slash)), what);
+    return slash == std::string_view::npos
+               ? std::move(directory)
+               : make_injected_directories(directory.get(), path.substr(slash + 1), what);
+}
+
+void check(bool done, const std::string &what, const char *call)
+{
+    if (!done)
+        throw SystemError(errno, "cannot put together " + what + " (" + call + ")");
+}
+
+UniqueFd copy_of(int place, unsigned flags, const std::string &what)
+{
+    UniqueFd copy(::open_tree(place, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags));
+    check(copy.valid(), what, "open_tree");
+    return copy;
+}
+
+/** Of the mount at `name` in `directory`, or, for "", of `directory` with all that is mounted below it. */
+void set_attributes(int directory, const std::string &name, mount_attr attributes, const std::string &what)
+{
+    const unsigned flags = name.empty() ? AT_EMPTY_PATH | AT_RECURSIVE : AT_SYMLINK_NOFOLLOW;
+    check(::mount_setattr(directory, name.c_str(), flags, &attributes, sizeof attributes) == 0, what,
+          "mount_setattr");
+}
+
+struct Split {
+    std::string directory; ///< "" for the top
+    std::string name;
+};
+
+Split split(const std::string &path)
+{
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos)
+        return {"", path};
+    return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+/** `path` taken apart, without `top`, below which it is. */
+Split split_below(const std::string &path, const std::string &top)
+{
+    return split(path.substr(top.size() + 1));
+}
+
+/** The host's directory or file of a mount, opened (O_PATH). */
+struct OpenedSource {
+    UniqueFd fd;
+    Inode inode;
+};
+
+/**
+ * Opens it, without following any symlink.
+ * @throws Error: NotAvailable if it has gone; Failure if it is not of the kind that was planned
+ */
+OpenedSource open_source(const MountEdit &edit)
+{
+    const std::string what = quote(edit.host_path);
+    std::optional<UniqueFd> fd = find_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
+    if (!fd)
+        throw Error(ErrorKind::NotAvailable, what + " has gone since it was looked up");
+    const Inode inode = Inode::of(fd->get(), what);
+    if (!inode.is(edit.kind))
+        throw Error(ErrorKind::Failure, what + " is no longer what it was when it was looked up");
+    return {std::move(*fd), inode};
+}
+
+MountSource copy_source(const MountEdit &edit, int idmap)
+{
+    const OpenedSource opened = open_source(edit);
+    const MountAttributes attributes{.read_only = edit.read_only,
+                                     .idmap = edit.idmap ? idmap : -1,
+                                     .recursive = edit.recursive,
+                                     .further = edit.attributes};
+    return {edit, opened.inode, MountTree(opened.fd.get(), attributes, quote(edit.host_path))};
+}
+
+/** Opens the sources of all mounts, in their order. Call it on the host. @throws Error */
+std::vector<MountSource> open_sources(const std::vector<MountEdit> &mounts,
+                                      const std::optional<UserNamespace> &user_namespace)
+{
+    raise_open_files_limit();
+    const int idmap = user_namespace ? user_namespace->fd.get() : -1;
+    std::vector<MountSource> sources;
+    sources.reserve(mounts.size());
+    for (const MountEdit &edit : mounts)
+        sources.push_back(copy_source(edit, idmap));
+    return sources;
+}
 
 void check_lock(bool done, const char *what)
 {
@@ -236,7 +331,108 @@ void put_together(const Edits &edits, const ContainerView &view, HostSources &so
         lock(sources, tmpfs);
 }
 
+/** A warning for each writable source which the container's root cannot write to. */
+Notes write_obstacles(const std::vector<MountSource> &sources, const UserNamespace &user_namespace)
+{
+    Notes notes;
+    for (const auto &[edit, inode, tree] : sources) {
+        if (edit.read_only || edit.idmap || user_namespace.root_may_write(inode.uid, inode.gid, inode.mode))
+            continue;
+        notes.push_back({LogLevel::Warning,
+                         quote(edit.container_path) +
+                             " is mounted writable, but the container's user namespace has "
+                             "no number for its owner (uid " +
+                             std::to_string(inode.uid) + ", gid " + std::to_string(inode.gid) +
+                             " of the host), so that its root cannot write there; --idmap maps the owners"});
+    }
+    return notes;
+}
+
 } // namespace
+
+InjectedTree::InjectedTree(const TmpfsEdit &edit, const PrivateTmpfs &place, const std::string &label)
+    : container_path_(edit.container_path), top_(make_tmpfs({.label = label, .source = injected_source}))
+{
+    const std::string what = quote(container_path_);
+    inode_ = Inode::of(top_.get(), what);
+    const UniqueFd target = place.make("tree", Kind::Directory);
+    check(::move_mount(top_.get(), "", target.get(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) ==
+              0,
+          what, "move_mount");
+    for (const MountEdit &each : edit.mounts)
+        mount(each);
+    for (const TmpfsEdit::File &each : edit.files)
+        write(each);
+    for (const LinkEdit &each : edit.links)
+        link(each);
+    set_attributes(top_.get(), "",
+                   {MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, MS_PRIVATE, 0}, what);
+    for (const MountEdit &each : edit.mounts) {
+        const auto [parent, name] = split_below(each.container_path, container_path_);
+        if (!each.read_only)
+            set_attributes(directory(parent), name, {MOUNT_ATTR_NOEXEC, MOUNT_ATTR_RDONLY, 0, 0}, what);
+    }
+    tree_ = MountTree(copy_of(top_.get(), AT_RECURSIVE, what));
+    directories_.clear(); // of a mount that is left behind
+}
+
+void InjectedTree::mount(const MountEdit &edit)
+{
+    const std::string what = quote(edit.host_path);
+    const OpenedSource source = open_source(edit);
+    const auto [parent, name] = split_below(edit.container_path, container_path_);
+    const bool is_directory = edit.kind == Kind::Directory;
+    const int at = directory(parent);
+    const int made =
+        is_directory ? ::mkdirat(at, name.c_str(), 0755) : ::mknodat(at, name.c_str(), S_IFREG | 0444, 0);
+    check(made == 0, what, "mkdir");
+    const UniqueFd copy = copy_of(source.fd.get(), is_directory ? AT_RECURSIVE : 0, what);
+    check(::move_mount(copy.get(), "", at, name.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0, what, "move_mount");
+}
+
+void InjectedTree::write(const TmpfsEdit::File &file)
+{
+    const auto [parent, name] = split(file.path);
+    write_injected_file(directory(parent), {name, file.content}, quote(container_path_ + "/" + file.path));
+}
+
+void InjectedTree::link(const LinkEdit &edit)
+{
+    const auto [parent, name] = split_below(edit.container_path, container_path_);
+    check(::symlinkat(edit.target.c_str(), directory(parent), name.c_str()) == 0, quote(edit.container_path),
+          "symlink");
+}
+
+int InjectedTree::directory(std::string_view path)
+{
+    if (path.empty())
+        return top_.get();
+    const auto known = directories_.find(path);
+    if (known != directories_.end())
+        return known->second.get();
+    return directories_.emplace(path, make_injected_directories(top_.get(), path, quote(container_path_)))
+        .first->second.get();
+}
+
+UniqueFd make_injected_target(int tmpfs, const std::string &path, Kind kind, const std::string &what)
+{
+    if (kind == Kind::Directory)
+        return make_injected_directories(tmpfs, path, what);
+    const size_t slash = path.rfind('/');
+    const UniqueFd directory = make_injected_directories(tmpfs, path.substr(0, slash), what);
+    const std::string name = path.substr(slash + 1);
+    if (::mknodat(directory.get(), name.c_str(), S_IFREG | 0444, 0) != 0 && errno != EEXIST)
+        throw SystemError(errno, "cannot make " + what);
+    return open_path(directory.get(), name, O_PATH | O_NOFOLLOW, Walk::Beneath, what);
+}
+
+void write_injected_file(int tmpfs, const TmpfsEdit::File &file, const std::string &what)
+{
+    const UniqueFd fd(::openat(tmpfs, file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot make " + what);
+    write_all(fd.get(), file.content, what);
+}
 
 HostSources open_host_sources(const Edits &edits, ContainerView &view)
 {

@@ -18,9 +18,9 @@
 #include "base/little_endian.h"
 #include "base/text.h"
 #include "kernel/directory_entries.h"
+#include "kernel/inode.h"
 #include "loader/elf_file.h"
 #include "loader/elf_library.h"
-#include "nvidia/image_file.h"
 
 namespace ogh {
 
@@ -247,6 +247,19 @@ std::optional<CudaCompat> read_directory(int directory, const ImageReader &reade
 }
 
 } // namespace
+
+std::optional<UniqueFd> open_image_file(const ImageReader &reader, const std::string &path)
+{
+    try {
+        const std::string what = quote(path) + " in the container";
+        const auto found = reader.find(path);
+        if (!found)
+            return std::nullopt;
+        return reader.open(found->get(), Inode::of(found->get(), what), what);
+    } catch (const Error &) {
+        return std::nullopt; // what is no plain file, or may not be read; links that lead in a circle
+    }
+}
 
 std::optional<CompatNote> read_compat_note(int fd)
 {

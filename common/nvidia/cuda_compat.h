@@ -6,9 +6,16 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/unique_fd.h"
 #include "image/image_reader.h"
 
 namespace ogh {
+
+/**
+ * Opens a plain file of an image, or what a link leads to in the root if that is one; nothing else is ever opened.
+ * @return nothing if there is none, or it may not be read
+ */
+std::optional<UniqueFd> open_image_file(const ImageReader &reader, const std::string &path);
 
 /** What a libcuda for forward compatibility says of itself, in the words of NVIDIA's toolkit (cuda-elf-header.go). */
 struct CompatNote {

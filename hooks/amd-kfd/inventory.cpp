@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "amd-kfd/sysfs_file.h"
+#include "amd-kfd/kfd_topology.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"

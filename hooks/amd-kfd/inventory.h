@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "amd-kfd/kfd_topology.h"
-#include "amd-kfd/sysfs_file.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "host/drm_nodes.h"

@@ -14,8 +14,8 @@
 
 #include "amd-kfd/candidates.h"
 #include "amd-kfd/inventory.h"
+#include "amd-kfd/kfd_topology.h"
 #include "amd-kfd/plan.h"
-#include "amd-kfd/sysfs_file.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"

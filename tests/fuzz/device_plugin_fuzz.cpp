@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "nvidia-devices/host/imex.h"
-#include "nvidia-devices/request/plugin_names.h"
 #include "promise.h"
 #include "request/request.h"
 #include "request/selectors.h"

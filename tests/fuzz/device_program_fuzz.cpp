@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "cgroup/device_program.h"
-#include "cgroup/device_program_interpreter.h"
 #include "promise.h"
 #include "target.h"
 

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "cgroup/bpf.h"
-#include "cgroup/device_program_interpreter.h"
+#include "cgroup/device_program.h"
 #include "support/device_programs.h"
 
 namespace ogh::test {

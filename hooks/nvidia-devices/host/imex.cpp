@@ -2,17 +2,23 @@
 #include "nvidia-devices/host/imex.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
-#include "nvidia-devices/request/plugin_names.h"
 #include "nvidia/driver_params.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
+
+/** The second is what the first was called before, and a symlink to it since; the others are what CDI has called. */
+constexpr std::array<std::string_view, 4> vendor_hooks{
+    "nvidia-container-runtime-hook", "nvidia-container-toolkit", "nvidia-cdi-hook", "nvidia-ctk"};
 
 constexpr const char *channels_variable = "NVIDIA_IMEX_CHANNELS";
 constexpr const char *count_key = "ImexChannelCount";
@@ -52,6 +58,24 @@ std::vector<unsigned> channels_in(const std::vector<std::string> &items, const R
 }
 
 } // namespace
+
+PluginNames nvidia_plugin_names()
+{
+    return {.variable = "NVIDIA_VISIBLE_DEVICES",
+            .kinds = {"nvidia.com/gpu", "k8s.device-plugin.nvidia.com/gpu"},
+            .prefixes = {"cdi.k8s.io/", "nvidia.cdi.k8s.io/"},
+            .directories = {"/var/run/nvidia-container-devices/", "/run/nvidia-container-devices/"},
+            .uuid_prefixes = {"GPU-", "MIG-"},
+            .other_directory = "imex/",
+            .other_kinds = {"nvidia.com/imex-channel", "k8s.device-plugin.nvidia.com/imex-channel"},
+            .numbered_node = "/dev/nvidia"};
+}
+
+bool has_vendor_hook(const Config &config)
+{
+    return std::any_of(config.hooks.begin(), config.hooks.end(),
+                       [](const HookEntry &hook) { return contains(vendor_hooks, file_name_of(hook.path)); });
+}
 
 std::vector<unsigned> parse_imex_channels(const RequestValue &asked)
 {

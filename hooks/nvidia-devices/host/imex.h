@@ -12,6 +12,16 @@
 
 namespace ogh::nvidia_devices {
 
+/**
+ * How NVIDIA's device plugin for Kubernetes names GPUs, by its `deviceListStrategy`. Its own kind of CDI is that of the
+ * specification which it writes itself, and its own prefix of annotations what NVIDIA's operator sets, so that engines
+ * leave them to others.
+ */
+PluginNames nvidia_plugin_names();
+
+/** Whether NVIDIA's tools have put a hook of theirs into config.json: its runtime wrapper, or an engine by CDI. */
+bool has_vendor_hook(const Config &config);
+
 /** The numbers of channels end below this one, whatever driver it is. */
 constexpr unsigned imex_channel_limit = 1U << 20U;
 

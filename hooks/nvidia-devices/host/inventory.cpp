@@ -9,7 +9,7 @@
 #include "base/dotted_version.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "nvidia/numbered_names.h"
+#include "nvidia/mig.h"
 
 namespace ogh::nvidia_devices {
 

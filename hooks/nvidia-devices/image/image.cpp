@@ -11,7 +11,7 @@
 #include "image/left_behind.h"
 #include "kernel/inode.h"
 #include "nvidia-devices/driver/library_search.h"
-#include "nvidia/image_file.h"
+#include "nvidia/cuda_compat.h"
 
 namespace ogh::nvidia_devices {
 

@@ -6,7 +6,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cgroup/device_program.h"
-#include "cgroup/device_program_interpreter.h"
 #include "support/device_programs.h"
 #include "support/expect.h"
 

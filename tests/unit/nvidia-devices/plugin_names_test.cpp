@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/request/plugin_names.h"
+#include "nvidia-devices/host/imex.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_plugin_names)

@@ -9,7 +9,6 @@
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
-#include "nvidia-devices/request/plugin_names.h"
 #include "request/selection.h"
 #include "request/visible_devices.h"
 
