@@ -372,13 +372,18 @@ bool is_call(const bpf_insn &instruction)
 
 } // namespace
 
+Verdict run(const DeviceProgram &program, const DeviceRule &asked)
+{
+    return Machine(program, asked).run();
+}
+
 Verdict verdict(const DeviceProgram &program, const DeviceRule &rule)
 {
     Verdict found = Verdict::Allows;
     for (unsigned access = 1; access <= rule.access; ++access) {
         if ((access & ~rule.access) != 0)
             continue;
-        const Verdict one = Machine(program, {rule.type, rule.major, rule.minor, access}).run();
+        const Verdict one = run(program, {rule.type, rule.major, rule.minor, access});
         if (one == Verdict::Denies)
             return one;
         if (one == Verdict::Unknown)

@@ -23,6 +23,9 @@ enum class Verdict {
     Unknown, ///< it calls functions, reads maps, or could not be read
 };
 
+/** What the program answers to this access exactly. */
+Verdict run(const DeviceProgram &program, const DeviceRule &asked);
+
 /** What the program answers to `rule`: it allows that if it allows each part of the access and all at once. */
 Verdict verdict(const DeviceProgram &program, const DeviceRule &rule);
 

@@ -137,11 +137,11 @@ bool is_part_of(const DeviceRule &asked, const DeviceRules &rules)
 void check_answers(const DeviceProgram &before, const DeviceProgram &after, const DeviceRules &rules)
 {
     for (const DeviceRule &asked : questions_about(rules)) {
-        const Verdict now = run({after, asked});
+        const Verdict now = run(after, asked);
         if (is_part_of(asked, rules))
             require(now == Verdict::Allows, "the rules are allowed");
         else
-            require(now == run({before, asked}), "all else is answered as before");
+            require(now == run(before, asked), "all else is answered as before");
     }
 }
 
@@ -151,7 +151,7 @@ void check_verdict(const DeviceProgram &program, const DeviceRule &rule)
     const Verdict whole = verdict(program, rule);
     if (whole == Verdict::Unknown)
         return;
-    const Verdict last = run({program, rule});
+    const Verdict last = run(program, rule);
     require(whole == Verdict::Denies || last == Verdict::Allows, "what is allowed is allowed at once");
     require(whole == Verdict::Allows || not_allowed(program, {rule}) == DeviceRules{rule},
             "what is denied is missing");

@@ -215,7 +215,7 @@ std::string CgroupHost::expected(const std::vector<DeviceProgram> &programs, con
     for (const DeviceRule &asked : questions()) {
         bool allowed = true;
         for (const DeviceProgram &program : programs)
-            allowed = allowed && run({program, asked}) == Verdict::Allows;
+            allowed = allowed && run(program, asked) == Verdict::Allows;
         for (const DeviceRule &rule : rules)
             allowed = allowed || (asked.type == rule.type && asked.major == rule.major &&
                                   asked.minor == rule.minor && (asked.access & ~rule.access) == 0);

@@ -53,8 +53,8 @@ size_t differences(const DeviceProgram &first, const DeviceProgram &second, cons
 {
     size_t count = 0;
     for (const DeviceRule &asked : all_questions()) {
-        const Verdict expected = is_part_of(asked, rules) ? Verdict::Allows : run({first, asked});
-        count += run({second, asked}) == expected ? 0U : 1U;
+        const Verdict expected = is_part_of(asked, rules) ? Verdict::Allows : run(first, asked);
+        count += run(second, asked) == expected ? 0U : 1U;
     }
     return count;
 }
@@ -68,8 +68,8 @@ size_t differences_without(const DeviceProgram &first, const DeviceProgram &seco
             return asked.type == rule.type && asked.major == rule.major && asked.minor == rule.minor &&
                    (asked.access & rule.access) != 0;
         });
-        const Verdict expected = is_denied ? Verdict::Denies : run({first, asked});
-        count += run({second, asked}) == expected ? 0U : 1U;
+        const Verdict expected = is_denied ? Verdict::Denies : run(first, asked);
+        count += run(second, asked) == expected ? 0U : 1U;
     }
     return count;
 }
@@ -93,7 +93,7 @@ std::uint64_t calculated(int operation, std::uint64_t a, std::uint64_t b, int wi
                       insn(BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_2, 0, 0, bit),
                       insn(BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_2, 0, 0, 1),
                       insn(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_0, BPF_REG_2, 0, 0), end_here()});
-        if (run({program, {}}) == Verdict::Allows)
+        if (run(program, {}) == Verdict::Allows)
             result |= std::uint64_t{1} << static_cast<unsigned>(bit);
     }
     return result;
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(jumps_compare_with_and_without_sign)
                                            insn(width | one.operation | BPF_K, BPF_REG_2, 0, 1, one.b),
                                            move_to(BPF_REG_0, 0), end_here()};
             const bool expected = width == BPF_JMP ? one.wide : one.narrow;
-            BOOST_TEST((run({program, {}}) == (expected ? Verdict::Allows : Verdict::Denies)),
+            BOOST_TEST((run(program, {}) == (expected ? Verdict::Allows : Verdict::Denies)),
                        one.operation << " " << one.a << " " << one.b);
         }
     }
@@ -308,14 +308,14 @@ BOOST_AUTO_TEST_CASE(what_is_not_known_is_said_to_be_unknown)
         {insn(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_0, 0, 0, 1)},
     };
     for (size_t i = 0; i < programs.size(); ++i)
-        BOOST_TEST((run({programs[i], {}}) == Verdict::Unknown), i);
+        BOOST_TEST((run(programs[i], {}) == Verdict::Unknown), i);
 }
 
 BOOST_AUTO_TEST_CASE(only_the_lower_half_of_the_answer_counts)
 {
     DeviceProgram program = {insn(BPF_LD | BPF_IMM | BPF_DW, BPF_REG_0, 0, 0, 0), insn(0, 0, 0, 0, 1),
                              end_here()};
-    BOOST_TEST((run({program, {}}) == Verdict::Denies));
+    BOOST_TEST((run(program, {}) == Verdict::Denies));
 }
 
 BOOST_AUTO_TEST_CASE(rules_are_written_as_the_kernel_reads_them)
