@@ -62,7 +62,7 @@ def test_the_script(command, host):
         ("ok", f"nvidia-devices by '/{SCRIPT}': every container that this file is called for: 'env'; GPUs for one "
                "container at most: '2'")]
     assert command.doctor()[1] == 0
-    assert "nvidia-devices, as docker --gpus calls it\n" in command.run("list").stdout
+    assert "nvidia-devices, as podman and docker --gpus call it\n" in command.run("list").stdout
     done = command.run("uninstall", "--engine", "docker")
     assert f"removed '/{SCRIPT}'\n" in done.stdout and not path.exists()
 
