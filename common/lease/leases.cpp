@@ -99,6 +99,7 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
     for (const Allocation &each : state.deprived) {
         LeaseEntry &entry = add(each.holder, each.since);
         entry.devices = each.devices;
+        entry.lives = processes.find(each.holder.init).has_value();
         entry.is_deprived = true;
         if (each.has_begun)
             entry.idle_since = each.since + (each.idle_ns - each.taken_ns) / 1'000'000'000;
