@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <array>
 
+#include <nlohmann/json.hpp>
+
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/letters.h"
 #include "base/text.h"
-#include "cdi/spec_parser.h"
 #include "host/host_file.h"
 #include "host/systemd_units.h"
 #include "kernel/directory_entries.h"
@@ -18,28 +21,65 @@ namespace ogh {
 
 namespace {
 
+using nlohmann::json;
+
 // Where engines look if nothing else says so. The last one is what /var/run is a link to.
 constexpr std::array<std::string_view, 3> spec_directories{"/etc/cdi", "/var/run/cdi", "/run/cdi"};
 
 constexpr size_t max_spec_size = size_t{1} << 22U; // that of a server with hundreds of parts has 0.2 MB
 
-/** Each device calls it first, as in what --cdi prints. */
-bool calls_hook(const cdi::Spec &spec, const std::string &hook)
-{
-    return std::all_of(spec.devices.begin(), spec.devices.end(), [&](const cdi::Device &device) {
-        return !device.edits.hooks.empty() && device.edits.hooks.front().path.ends_with("/" + hook);
-    });
-}
-
-/** What cannot be read counts where it names the kind: better one refusal too many than one too few. */
-bool is_of_others(std::string_view text, const std::string &kind, const std::string &hook)
+std::optional<json> parse_json(std::string_view text)
 {
     try {
-        const cdi::Spec spec = cdi::parse_spec(text);
-        return spec.kind == kind && !calls_hook(spec, hook);
+        return parse_object(text, "a CDI specification");
     } catch (const Error &) {
-        return text.find(kind) != std::string_view::npos;
+        return std::nullopt; // it may be YAML
     }
+}
+
+std::string_view unquoted(std::string_view text)
+{
+    const bool is_quoted =
+        text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front();
+    return is_quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+/** What stands behind `kind:` in a line without indentation. */
+std::optional<std::string> kind_in_yaml_line(std::string_view line)
+{
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos || line.starts_with(' ') ||
+        !is_same_word(unquoted(trimmed(line.substr(0, colon))), "kind"))
+        return std::nullopt;
+    std::string_view value = line.substr(colon + 1);
+    value = unquoted(trimmed(value.substr(0, std::min(value.find(" #"), value.find_first_of("\r\n")))));
+    const bool is_plain = std::all_of(value.begin(), value.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               std::string_view("/._-").find(c) != std::string_view::npos;
+    });
+    return is_plain && !value.empty() ? std::optional(std::string(value)) : std::nullopt;
+}
+
+/** Where the kind cannot be told, whatever names it counts: better one refusal too many than one too few. */
+bool is_of_kind(std::string_view text, const std::string &kind)
+{
+    const auto found = cdi_kind_of(text);
+    return found ? *found == kind : text.find(kind) != std::string_view::npos;
+}
+
+/** Each device calls it first, as in what --cdi prints. */
+bool calls_hook(std::string_view text, const std::string &hook)
+{
+    const auto document = parse_json(text);
+    if (!document)
+        return false;
+    const json devices = document->value("devices", json::array());
+    return devices.is_array() && !devices.empty() &&
+           std::all_of(devices.begin(), devices.end(), [&](const json &device) {
+               const json::json_pointer first("/containerEdits/hooks/0/path");
+               return device.contains(first) && device.at(first).is_string() &&
+                      device.at(first).get_ref<const std::string &>().ends_with("/" + hook);
+           });
 }
 
 bool may_be_spec(const DirectoryEntry &entry)
@@ -62,7 +102,8 @@ std::vector<std::string> specs_of_others(const Sysroot &sysroot, const std::stri
             const std::string path = directory->path + "/" + entry.name;
             const auto place = may_be_spec(entry) ? sysroot.find(path) : std::nullopt;
             const auto text = place ? read_host_file(sysroot, place->path, max_spec_size) : std::nullopt;
-            if (text && !contains(found, path) && is_of_others(*text, kind, hook))
+            const bool is_known = contains(found, path);
+            if (text && !is_known && is_of_kind(*text, kind) && !calls_hook(*text, hook))
                 found.push_back(path);
         }
     }
@@ -70,6 +111,23 @@ std::vector<std::string> specs_of_others(const Sysroot &sysroot, const std::stri
 }
 
 } // namespace
+
+std::optional<std::string> cdi_kind_of(std::string_view text)
+{
+    if (const auto document = parse_json(text)) {
+        for (const auto &[key, value] : document->items())
+            if (is_same_word(key, "kind") && value.is_string())
+                return value.get<std::string>();
+        return std::nullopt;
+    }
+    while (!text.empty()) {
+        const size_t end = std::min(text.find('\n'), text.size() - 1);
+        if (auto kind = kind_in_yaml_line(text.substr(0, end + 1)))
+            return kind;
+        text.remove_prefix(end + 1);
+    }
+    return std::nullopt;
+}
 
 void check_stand_in(const Sysroot &sysroot, const VendorCdi &vendor, const std::string &hook)
 {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/sysroot.h"
@@ -18,6 +20,12 @@ struct VendorCdi {
     std::vector<std::string> refresh_units; ///< of systemd: they write the vendor's specification anew
     std::vector<CdiDevice> devices;         ///< that only this vendor's hook has
 };
+
+/**
+ * The kind of a specification, JSON or YAML, as far as it can be told without understanding all of YAML.
+ * @return nothing if it cannot be told
+ */
+std::optional<std::string> cdi_kind_of(std::string_view text);
 
 /**
  * Nobody but the hook is to give devices of that kind. A specification that calls the hook may be there: it is the one

@@ -15,9 +15,7 @@ using ogh::test::TempDirectory;
 namespace {
 
 const VendorCdi vendor{"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}};
-const std::string devices =
-    "devices:\n- name: \"0\"\n  containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia0\n";
-const std::string vendor_yaml = "---\ncdiVersion: 0.5.0\n" + devices + "kind: 'nvidia.com/gpu' # it\n";
+const std::string vendor_yaml = "---\ncdiVersion: 0.5.0\ndevices:\n- name: \"0\"\nkind: nvidia.com/gpu\n";
 const std::string unit = "usr/lib/systemd/system/nvidia-cdi-refresh.path";
 const std::string wanted = "etc/systemd/system/multi-user.target.wants/nvidia-cdi-refresh.path";
 
@@ -36,14 +34,24 @@ std::string made_by_the_hook()
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(the_kind_of_a_specification)
+{
+    for (const char *text :
+         {R"({"kind": "a.com/gpu", "devices": []})", R"({"Kind": "a.com/gpu"})", "kind: a.com/gpu",
+          "# kind: b.com/x\nx:\n  kind: b.com/x\nkind: 'a.com/gpu' # it\r\n", "\"KIND\" : \"a.com/gpu\"\n"})
+        BOOST_TEST(cdi_kind_of(text).value_or("nothing") == "a.com/gpu", text);
+    for (const char *text : {"", "\n", "kind", "kind:", "kind:\n  a.com/gpu", "{kind: a.com/gpu}", "kind: *a",
+                             "{}", "kinds: a.com/gpu", R"({"kind": 1})"})
+        BOOST_TEST(!cdi_kind_of(text), text);
+}
+
 BOOST_AUTO_TEST_CASE(nobody_else_makes_devices_of_that_kind)
 {
     const TempDirectory host;
     BOOST_TEST((check(host).kind == ErrorKind::None));
     host.file("etc/cdi/nvidia.json", made_by_the_hook());
-    host.file("etc/cdi/srv.json", R"({"kind": "io.oci-gpu-hooks/mount-srv"})");
-    host.file("etc/cdi/other.yaml",
-              "cdiVersion: 0.5.0\nkind: nvidia.com/gpus # not nvidia.com/gpu\n" + devices);
+    host.file("etc/cdi/srv.json", R"({"cdiVersion": "0.5.0", "kind": "io.oci-gpu-hooks/mount-srv"})");
+    host.file("etc/cdi/other.yaml", "kind: nvidia.com/gpus # not nvidia.com/gpu\n");
     host.file("etc/cdi/nvidia.yml", vendor_yaml); // no engine reads that
     host.file("etc/cdi/empty.json", "");          // by the redirection into it
     host.directory("etc/cdi/directory.json");
