@@ -66,16 +66,16 @@ std::vector<std::string> gpus_of(const json &event)
  * The events of a history and of the one before it, oldest first. An end has the names of its container too.
  * @throws Error (NotAvailable) if there is none; BrokenHost if it cannot be read
  */
-std::vector<json> read_events(const Sysroot &sysroot)
+std::vector<json> read_events(const Sysroot &sysroot, const std::string &path)
 {
-    const std::string path = default_history;
     constexpr size_t most = 2 * max_history;
     std::vector<json> events;
     const auto older = read_host_file(sysroot, path + ".1", most);
     const auto newer = read_host_file(sysroot, path, most);
     if (!older && !newer)
-        throw Error(ErrorKind::NotAvailable,
-                    "there is no history " + quote(path) + ": nothing was asked of the hooks so far");
+        throw Error(ErrorKind::NotAvailable, "there is no history " + quote(path) +
+                                                 ": nothing was asked of the hooks so far, or they are told "
+                                                 "'--history none' or another FILE");
     add_events(older.value_or(""), events);
     add_events(newer.value_or(""), events);
     name_ends(events);
@@ -83,6 +83,7 @@ std::vector<json> read_events(const Sysroot &sysroot)
 }
 
 struct HistoryOptions {
+    std::string file = default_history;
     std::optional<std::string> since;
     std::optional<std::string> gpu;
     std::optional<std::string> by;
@@ -193,7 +194,7 @@ std::string as_sums(const std::vector<json> &events, const std::string &by)
 void print_history(const std::shared_ptr<const Sysroot> &sysroot, const HistoryOptions &options)
 {
     const std::string since = options.since ? time_before(*options.since) : "";
-    std::vector<json> events = read_events(*sysroot);
+    std::vector<json> events = read_events(*sysroot, options.file);
     const auto addresses = options.gpu ? addresses_of(sysroot, *options.gpu) : std::vector<std::string>();
     std::erase_if(events, [&](const json &event) {
         return text_member(event, "time") < since ||
@@ -223,12 +224,16 @@ int history(int argc, const char *const *argv)
     cli.add_choice({"--by", "NAME", "Sums for each key, user or image (default: each event)"},
                    {"key", "user", "image"}, [&](const std::string &name) { wanted.by = name; });
     cli.add_flag("--refused", "Only those that were refused", wanted.refused);
+    cli.add({"--file", "FILE", "What the hooks have for --history (default: /var/lib/oci-gpu-hooks/history)"},
+            wanted.file);
     cli.add_choice({"--format", "NAME", "table or json (default: table)"}, {"table", "json"},
                    [&](const std::string &name) { wanted.as_json = name == "json"; });
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
     if (wanted.by && wanted.as_json)
         throw Error(ErrorKind::Usage, "--by has a table alone");
+    if (!wanted.file.starts_with('/'))
+        throw Error(ErrorKind::Usage, "--file needs an absolute path, not " + quote(wanted.file));
     print_history(options.open(), wanted);
     return EXIT_SUCCESS;
 }

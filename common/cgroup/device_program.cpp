@@ -347,7 +347,8 @@ void add_group(DeviceProgram &program, Group rules, Verdict answer)
     for (size_t i = 0; i < others; ++i)
         program.push_back(jump_if(BPF_JEQ, BPF_REG_4, rules[i].minor, others - i));
     program.push_back(jump_if(BPF_JNE, BPF_REG_4, rules[others].minor, 2));
-    program.push_back(instruction({BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, answer == Verdict::Allows}));
+    program.push_back(
+        instruction({BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, answer == Verdict::Allows ? 1U : 0U}));
     program.push_back(instruction({BPF_JMP | BPF_EXIT, 0}));
 }
 

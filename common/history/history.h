@@ -43,7 +43,7 @@ private:
 /** What the container is called: "name", "image", "user" and "asker". */
 void add_label(HistoryLine &line, const ContainerLabel &label);
 
-/** Where it is, below the sysroot. */
+/** Where it is, below the sysroot, if nobody says otherwise. */
 constexpr const char *default_history = "/var/lib/oci-gpu-hooks/history";
 
 /** How long it may become; then it is renamed to NAME.1, in place of the one before. In bytes. */

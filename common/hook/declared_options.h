@@ -25,7 +25,7 @@ namespace option_use {
 constexpr unsigned policy = 1;          ///< who may ask, or what is given
 constexpr unsigned limit = policy | 2U; ///< and a limit to what a pod's author may ask
 constexpr unsigned place = 4;   ///< an absolute path on the host that is read or written beside the policy
-constexpr unsigned other = 8;   ///< which messages there are
+constexpr unsigned other = 8;   ///< where messages go to, and how many
 constexpr unsigned action = 16; ///< what is done instead of the hook's work: for a command line alone
 constexpr unsigned look = action | 256U; ///< that changes nothing, and logs nothing but to standard error
 constexpr unsigned asks = 32;    ///< who asks, or what the host asks for: not where somebody else asks
@@ -117,6 +117,9 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--plan", nullptr, look, "Print what would be done as JSON"},
     {"--log-level", "NAME", other, "error, warning, info or debug (default: warning)"},
     {"--log-file", "FILE", place, "A file that messages are added to (default: no file)"},
+    {"--history", "FILE", other,
+     "What was given, ended and refused is added to it; none: nothing (default: "
+     "/var/lib/oci-gpu-hooks/history)"},
     {"--help", nullptr, action, ""},
     {"--version", nullptr, action, ""},
 });

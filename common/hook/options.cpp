@@ -46,10 +46,13 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
     cli.add_choice(declared("--log-level"), {"debug", "error", "info", "warning"},
                    [&](const std::string &name) { options.log_level = level_of(name); });
     cli.add(declared("--log-file"), options.log_file);
+    cli.add(declared("--history"), options.history);
 }
 
 void check(const CommonOptions &options)
 {
+    if (!options.history.empty() && options.history != "none")
+        check_path(options.history, "--history");
     if (options.opt_in == OptIn::Always && !options.request)
         throw Error(ErrorKind::Usage, "--opt-in always needs --request");
     if (options.key_file && options.opt_in != OptIn::Environment)

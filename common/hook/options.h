@@ -17,6 +17,7 @@ struct CommonOptions : OptInOptions {
     bool only_looks = false; ///< as FileOptions has it: nothing is changed, and nothing is logged
     LogLevel log_level = LogLevel::Warning;
     std::optional<std::string> log_file;
+    std::string history; ///< absolute, or "none"; "": default_history
 };
 
 /** Adds the options to a hook's command line; they are set in `options` when it is parsed. */

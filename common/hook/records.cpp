@@ -15,9 +15,10 @@ std::shared_ptr<History> Records::history()
 {
     if (history_ || options_.only_looks)
         return history_;
+    const std::string &path = options_.history;
     // Of the root of a user namespace nobody knows whose /var that is.
-    if (in_initial_user_namespace())
-        history_ = std::make_shared<History>(sysroot_(), default_history, hook_);
+    if (path.empty() ? in_initial_user_namespace() : path != "none")
+        history_ = std::make_shared<History>(sysroot_(), path.empty() ? default_history : path, hook_);
     return history_;
 }
 

@@ -39,7 +39,7 @@ def test_a_mistake_is_named(by_hand, name):
     assert process.stderr == f"{name}: unknown option '--alow'; see --help\n"
 
 
-@pytest.mark.parametrize("option", ["--sysroot", "--log-file", "--key-file"])
+@pytest.mark.parametrize("option", ["--sysroot", "--log-file", "--history", "--key-file"])
 @pytest.mark.parametrize("name", HOOKS)
 def test_a_path_that_is_none_is_refused_before_anything_is_asked(by_hand, name, option):
     process = by_hand(name, "--opt-in=environment", option, "nowhere")

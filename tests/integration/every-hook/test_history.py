@@ -110,19 +110,27 @@ def test_a_history_that_fails_stops_no_container(nv_box, machine, obstacle):
     assert any("history" in line and line.endswith(", ignoring") for line in result.said) and not os.path.exists("/tmp/elsewhere")
 
 
+def test_it_is_turned_off_and_has_another_place(nv_box, machine, command):
+    started(nv_box("0", "--history", "none").run())
+    assert not (machine.path / "var/lib/oci-gpu-hooks").exists() and command().returncode == 3
+    (machine.path / "srv").mkdir(exist_ok=True)
+    started(nv_box("0", "--history", "/srv/mine").run())
+    assert command("--file", "/srv/mine").stdout.count("granted") == 1
+
+
 def test_numbers_are_counted_without_a_history_too(nv_box, machine):
     """Grants, refusals without the lock, and the time of what has ended; not a wrong command line."""
-    (machine.path / PLACE).mkdir(parents=True)  # where nothing can be written
-    container = Container(ask(nv_box("0"), KEY, "exclusive")).ready()
-    refused(nv_box("0").run(), 4)
-    refused(nv_box("1", "--allow", "0").run(), 5)
+    container = Container(ask(nv_box("0", "--history", "none"), KEY, "exclusive")).ready()
+    refused(nv_box("0", "--history", "none").run(), 4)
+    refused(nv_box("1", "--history", "none", "--allow", "0").run(), 5)
     assert nv_box("1", "--no-such-option").run().code != 0
+    assert (machine.path / "var/lib/oci-gpu-hooks").exists() is False
     before = counts(machine.path)
     assert before == {"grants": 1, "takeovers": 0, "revocations": 0, "waited_ns": before["waited_ns"],
                       "waits": [1] + [0] * 6, "device_ns": [0] * 3}
     assert refusals(machine.path) == {"nvidia-devices": [0, 0, 0, 0, 1, 1, 0]}
     container.end()
-    started(nv_box("0").run())
+    started(nv_box("0", "--history", "none").run())
     after = counts(machine.path)
     assert after["device_ns"][1] > 0 and after["grants"] == 2
 

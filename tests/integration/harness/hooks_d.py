@@ -30,8 +30,10 @@ class HookFile:
 
     def entry(self, args=(), wrapper=()):
         """The hook as an engine writes it into config.json. `args` stand for a host that has edited
-        the file's args; `wrapper` is a program that runs the hook, for faults."""
+        the file's args; `wrapper` is a program that runs the hook, for faults. This machine has no history."""
         args = [*map(os.fspath, args)]
+        if not {"--sysroot", "--history"}.intersection(args):
+            args += ["--history", "none"]
         entry = dict(self.document["hook"])
         own = entry.get("args") or [Path(entry["path"]).name]
         entry.update(path=str(self.executable), args=[*own, *args])
