@@ -70,6 +70,7 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--for", "TIME", action, "Of --drain: ends by itself after that time (default: it does not)"},
     {"--list", "[=FORMAT]", look,
      "Print what this host gives and who has it, as a table, screen or json; of GPUs as tags or status, too"},
+    {"--format", "FORMAT", look, "--list --format FORMAT is --list=FORMAT (default: table)"},
     {"--cdi", "[=KIND]", look,
      "Print a CDI specification whose devices call this hook; KIND is the vendor's, for which they stand in"},
     {"--cdi", nullptr, look, "Print a CDI specification whose devices call this hook", "mount-srv"},

@@ -19,7 +19,7 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
     cli.add(declared("--observer"), options.observers);
     add_lease_options(cli, options.leases);
     add_drain_options(cli, options.leases);
-    add_list_option(cli, declared("--list"), ListFormats::OfGpus, options.list);
+    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::OfGpus, options.list);
     cli.add_choice(declared("--cdi"), {cdi_kind}, [&](const std::string &kind) { options.cdi = kind; });
 }
 

@@ -135,14 +135,17 @@ HostListing::Cell known(std::string text)
     return text.empty() ? HostListing::Cell(nullptr) : HostListing::Cell(std::move(text));
 }
 
-void add_list_option(CommandLine &cli, const CommandLine::Option &option, ListFormats formats,
-                     std::optional<ListFormat> &list)
+void add_list_options(CommandLine &cli, const CommandLine::Option &option, const CommandLine::Option &format,
+                      ListFormats formats, std::optional<ListFormat> &list)
 {
-    cli.add_choice(option,
-                   formats == ListFormats::OfGpus
-                       ? std::vector<std::string_view>{"table", "screen", "json", "tags", "status"}
-                       : std::vector<std::string_view>{"table", "screen", "json"},
-                   [&](const std::string &name) { list = format_of(name); });
+    const auto names = formats == ListFormats::OfGpus
+                           ? std::vector<std::string_view>{"table", "screen", "json", "tags", "status"}
+                           : std::vector<std::string_view>{"table", "screen", "json"};
+    cli.add_choice(option, names, [&list](const std::string &name) {
+        if (!name.empty() || !list)
+            list = format_of(name);
+    });
+    cli.add_choice(format, names, [&list](const std::string &name) { list = format_of(name); });
 }
 
 std::string to_text(const HostListing &listing, ListFormat format)

@@ -41,9 +41,9 @@ enum class ListFormat { Table, Json, Tags, Status, Screen };
 /** Which formats a hook has. */
 enum class ListFormats { Common, OfGpus };
 
-/** @param option as the command line has it. @param list set where it is given */
-void add_list_option(CommandLine &cli, const CommandLine::Option &option, ListFormats formats,
-                     std::optional<ListFormat> &list);
+/** @param option as the command line has it. @param format says its value apart. @param list set where one is given */
+void add_list_options(CommandLine &cli, const CommandLine::Option &option, const CommandLine::Option &format,
+                      ListFormats formats, std::optional<ListFormat> &list);
 
 /** The text to print as a table, which fits a screen of 80 columns or does not, or as JSON, with a newline at its end. */
 std::string to_text(const HostListing &listing, ListFormat format);

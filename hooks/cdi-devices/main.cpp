@@ -61,7 +61,7 @@ void add_options(CommandLine &cli, Options &options)
     cli.add(declared("--engine-annotations"), options.engine_annotations);
     cli.add(declared("--give-gpus"), options.give_gpus);
     add_lease_options(cli, options.leases);
-    add_list_option(cli, declared("--list"), ListFormats::Common, options.list);
+    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::Common, options.list);
 }
 
 /** @throws Error (Usage) for what does not go together */

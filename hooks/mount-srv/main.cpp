@@ -35,7 +35,7 @@ void add_options(CommandLine &cli, Options &options)
                    [&](const std::string &name) { options.writable = name; });
     cli.add(declared("--idmap"), options.idmap);
     cli.add(declared("--allow", "mount-srv"), options.allow);
-    add_list_option(cli, declared("--list"), ListFormats::Common, options.list);
+    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::Common, options.list);
     cli.add(declared("--cdi", "mount-srv"), options.cdi);
 }
 

@@ -66,7 +66,10 @@ def test_the_list_of_directories(by_hand, srv):
             f"gone      read-only  {srv}/gone{' ' * 6}its symlink leads nowhere",
             f"models    read-only  {srv}/models{' ' * 4}not allowed",
             f"out_rw    writable   {srv}/out_rw")]
-    directories = json.loads(by_hand("mount-srv", "--list=json", *options[1:]).stdout)["directories"]
+    listed = by_hand("mount-srv", "--list=json", *options[1:]).stdout
+    for words in ("--list", "--format", "json"), ("--format=json", "--list"):
+        assert by_hand("mount-srv", *words, *options[1:]).stdout == listed, words
+    directories = json.loads(listed)["directories"]
     assert directories[1] == {"name": "gone", "access": "read-only", "path": f"{srv}/gone",
                           "state": "its symlink leads nowhere"}
     assert [directory["name"] for directory in directories] == ["datasets", "gone", "models", "out_rw"]
