@@ -25,9 +25,9 @@ public:
     struct Option {
         const char *name; ///< "--allow"
         const char *type; ///< what --help calls the value: "GPU", or "[=GPU]" where it may be left out
+        const char *help;
 
         [[nodiscard]] bool may_go_without() const { return type != nullptr && *type == '['; }
-        const char *help;
     };
 
     // What the value is written to lives until parse() has returned. --help lists options in the order in which they

@@ -219,8 +219,6 @@ LeaseList Leases::list(const PreemptionPolicy &policy)
     const Present present = drop_gone(store_->processes(), session.state());
     expire(session.state(), boottime_ns());
     note_looks(store_->processes(), session.state(), policy);
-    if (store_->history() != nullptr)
-        add_late(*store_->history(), find_late(store_->processes(), session.state()));
     session.save();
     return list_of(*store_, session.state(), present, policy);
 }
