@@ -190,7 +190,7 @@ def test_no_option_of_a_hook_is_unknown(command, installed_host, built, hook):
     text = subprocess.run([built / "hooks" / hook / hook, "--help"], check=True, capture_output=True,
                           encoding="utf-8").stdout
     options = re.findall(r"^  (?:-\w,)?(--[a-z-]+)( [A-Z])?", text, re.MULTILINE)
-    args, actions = [], ["--cdi", "--drain", "--for", "--help", "--list", "--plan", "--undrain", "--version"]
+    args, actions = [], ["--cdi", "--drain", "--for", "--format", "--help", "--list", "--plan", "--undrain", "--version"]
     for name, has_value in options:
         if name not in actions:
             args += [name, "/value"] if has_value else [name]
