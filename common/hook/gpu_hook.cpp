@@ -22,7 +22,6 @@
 #include "listing/cdi_spec.h"
 #include "listing/lease_listing.h"
 #include "listing/lease_screen.h"
-#include "listing/podman_names.h"
 #include "request/availability.h"
 #include "request/selection_policy.h"
 
@@ -64,9 +63,7 @@ void GpuAdmin::print_list(const SelectionPolicy &policy)
     if (format == ListFormat::Tags) // which have no place for it
         note_dead(list.gpus);
     hook_.say_notes();
-    auto leases = list_leases(format);
-    if (leases)
-        add_podman_names(*leases);
+    const auto leases = list_leases(format);
     if (leases && !leases->scope.empty())
         list.table.facts.emplace_back("scope", leases->scope + " alone");
     if (leases && !leases->lock_keeper.empty())
