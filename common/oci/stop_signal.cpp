@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oci/stop_signal.h"
 
-#include <array>
 #include <csignal>
+#include <cstring>
 #include <string_view>
 
 #include "base/number.h"
@@ -11,19 +11,6 @@
 namespace ogh {
 
 namespace {
-
-struct NamedSignal {
-    std::string_view name;
-    int number;
-};
-
-/** Those that a program can be told to end by. */
-constexpr std::array named_signals = {
-    NamedSignal{"TERM", SIGTERM}, NamedSignal{"INT", SIGINT},   NamedSignal{"QUIT", SIGQUIT},
-    NamedSignal{"HUP", SIGHUP},   NamedSignal{"KILL", SIGKILL}, NamedSignal{"USR1", SIGUSR1},
-    NamedSignal{"USR2", SIGUSR2}, NamedSignal{"PWR", SIGPWR},   NamedSignal{"WINCH", SIGWINCH},
-    NamedSignal{"ABRT", SIGABRT}, NamedSignal{"ALRM", SIGALRM}, NamedSignal{"CONT", SIGCONT},
-};
 
 /** As C libraries of Linux number it, which keep the two below for themselves. */
 constexpr unsigned first_realtime = 34;
@@ -59,9 +46,9 @@ int stop_signal(const Config &config)
     constexpr std::string_view prefix = "SIG";
     if (name.starts_with(prefix))
         name.remove_prefix(prefix.size());
-    for (const NamedSignal &signal : named_signals) {
-        if (signal.name == name)
-            return signal.number;
+    for (int signal = 1; signal < static_cast<int>(first_realtime); ++signal) {
+        if (const char *const known = ::sigabbrev_np(signal); known != nullptr && known == name)
+            return signal;
     }
     const unsigned number = realtime(name);
     return number == 0 ? SIGTERM : static_cast<int>(number);
