@@ -17,7 +17,6 @@
 #include "base/number.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "base/utc_text.h"
 #include "commands/command.h"
 #include "host/host_file.h"
 #include "host/sysroot.h"

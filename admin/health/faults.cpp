@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/utc_text.h"
+#include "base/duration.h"
 
 namespace ogh::admin {
 

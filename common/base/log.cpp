@@ -13,11 +13,11 @@
 #include <chrono>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/error.h"
-#include "base/root_file.h"
+#include "base/file.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "base/utc_text.h"
 
 namespace ogh {
 

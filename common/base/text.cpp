@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <set>
 
 namespace ogh {
@@ -127,6 +128,14 @@ void append_quoted(std::string &out, std::string_view sequence)
 }
 
 } // namespace
+
+std::string mode_text(mode_t mode)
+{
+    constexpr mode_t permissions = 07777;
+    std::array<char, 16> text{};
+    std::snprintf(text.data(), text.size(), "%04o", mode & permissions);
+    return text.data();
+}
 
 std::string quote(std::string_view text, size_t limit)
 {

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace ogh {
+
+/** The permissions of a file as chmod(1) takes them: "0660". */
+std::string mode_text(mode_t mode);
 
 /**
  * Text from outside, made safe for one line of a log: in single quotes, with quotes, backslashes, and what printable()

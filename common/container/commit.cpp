@@ -18,7 +18,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mode_text.h"
 #include "base/text.h"
 #include "container/container_writer.h"
 #include "container/device_node.h"

@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "image/root_fs.h"
-#include "kernel/filesystem_type.h"
+#include "kernel/inode.h"
 #include "kernel/openat2.h"
 
 namespace ogh {

@@ -9,7 +9,6 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "base/mode_text.h"
 #include "base/text.h"
 #include "host/node_access.h"
 #include "kernel/inode.h"

@@ -9,7 +9,7 @@
 #include "edits/edits.h"
 #include "kernel/inode.h"
 #include "kernel/mount_tree.h"
-#include "kernel/private_tmpfs.h"
+#include "kernel/tmpfs.h"
 
 namespace ogh {
 

@@ -21,7 +21,6 @@
 #include "base/text.h"
 #include "kernel/fs_credentials.h"
 #include "kernel/openat2.h"
-#include "kernel/private_tmpfs.h"
 #include "kernel/process.h"
 #include "kernel/tmpfs.h"
 

@@ -15,7 +15,7 @@
 #include "image/container_view.h"
 #include "kernel/inode.h"
 #include "kernel/mount_tree.h"
-#include "kernel/private_tmpfs.h"
+#include "kernel/tmpfs.h"
 #include "kernel/user_namespace.h"
 #include "systemd/manager_connection.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/device_number.h"
 #include "base/error.h"
+#include "base/number.h"
 
 namespace ogh {
 

@@ -14,12 +14,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path_names.h"
-#include "base/root_file.h"
 #include "base/text.h"
-#include "base/utc_text.h"
 #include "kernel/openat2.h"
 
 namespace ogh {

@@ -3,7 +3,6 @@
 
 #include <string_view>
 
-#include "base/device_number.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/device_number.h"
+#include "base/number.h"
 #include "host/sysroot.h"
 
 namespace ogh {

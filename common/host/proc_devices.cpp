@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/device_number.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"

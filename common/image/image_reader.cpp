@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "kernel/filesystem_type.h"
+#include "kernel/inode.h"
 #include "kernel/process.h"
 
 namespace ogh {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <set>
 
+#include "base/duration.h"
 #include "base/text.h"
-#include "base/utc_text.h"
 #include "lease/rules/lease_rules.h"
 #include "lease/state/boot_clock.h"
 #include "lease/state/lease_changes.h"

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/number.h"
-#include "base/root_file.h"
 #include "base/text.h"
 #include "build_config.h"
 #include "host/root_alone.h"

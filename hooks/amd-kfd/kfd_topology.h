@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/device_number.h"
+#include "base/number.h"
 #include "host/pci_address.h"
 #include "host/sysroot.h"
 

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "base/utc_text.h"
 #include "cgroup/device_cgroups.h"
 #include "kernel/directory_entries.h"
 #include "kernel/mount_table.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/duration.h"
 #include "base/text.h"
-#include "base/utc_text.h"
 #include "lease/state/boot_clock.h"
 
 namespace ogh {

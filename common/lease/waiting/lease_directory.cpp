@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/number.h"
-#include "base/root_file.h"
 #include "base/text.h"
 #include "kernel/end_signals.h"
 #include "kernel/repeated_interrupt.h"

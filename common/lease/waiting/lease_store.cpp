@@ -5,8 +5,8 @@
 #include <exception>
 #include <set>
 
+#include "base/duration.h"
 #include "base/error.h"
-#include "base/utc_text.h"
 #include "lease/state/boot_clock.h"
 #include "lease/waiting/wait.h"
 

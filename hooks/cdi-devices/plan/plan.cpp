@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "base/contains.h"
-#include "base/device_number.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "cdi-devices/plan/driver_plan.h"
 #include "cdi-devices/plan/target_path.h"

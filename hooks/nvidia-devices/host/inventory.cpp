@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "base/device_number.h"
 #include "base/dotted_version.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "host/host_file.h"
 #include "nvidia/mig.h"

@@ -26,7 +26,7 @@
 #include "kernel/end_signals.h"
 #include "kernel/mount_tree.h"
 #include "kernel/pidfd.h"
-#include "kernel/private_tmpfs.h"
+#include "kernel/tmpfs.h"
 
 namespace ogh::nvidia_devices {
 
