@@ -51,6 +51,7 @@ std::string folded(std::string name)
     return name;
 }
 
+/** A second reading: a callback of the first one has the library go through an array anew at the end of each object in it. */
 class NameCheck final : public json::json_sax_t {
 public:
     explicit NameCheck(const char *what) : what_(what) {}
