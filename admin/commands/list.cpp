@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstdlib>
-#include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -73,24 +72,26 @@ struct Listed {
 /** Those of a hook that list the same become one, with the states of the one by which most may be another one's. */
 void join_same(const Sysroot &sysroot, std::vector<InstalledHook> &hooks)
 {
-    const auto are_one_hook = [](const InstalledHook &one, const InstalledHook &other) {
-        return one.hook == other.hook;
-    };
-    auto one = hooks.begin();
-    while ((one = std::adjacent_find(one, hooks.end(), are_one_hook)) != hooks.end()) {
-        const auto other = std::next(one);
-        const Listed before(sysroot, *one);
-        const Listed behind(sysroot, *other);
-        if (before.text != behind.text) {
-            one = other;
+    std::vector<InstalledHook> joined;
+    std::optional<Listed> before; // by the last of these, once it is asked
+    for (InstalledHook &hook : hooks) {
+        const bool is_again = !joined.empty() && joined.back().hook == hook.hook;
+        if (is_again && !before)
+            before.emplace(sysroot, joined.back());
+        auto listed = is_again ? std::optional<Listed>(std::in_place, sysroot, hook) : std::nullopt;
+        if (!is_again || listed->text != before->text) {
+            joined.push_back(std::move(hook));
+            before = std::move(listed);
             continue;
         }
-        for (const std::string &engine : other->engines)
-            add_once(one->engines, engine);
-        if (behind.running < before.running)
-            one->options = other->options;
-        hooks.erase(other);
+        for (const std::string &engine : hook.engines)
+            add_once(joined.back().engines, engine);
+        if (listed->running < before->running) {
+            joined.back().options = std::move(hook.options);
+            before = std::move(listed);
+        }
     }
+    hooks = std::move(joined);
 }
 
 int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string &format)

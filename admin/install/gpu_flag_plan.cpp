@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-
-#include "base/contains.h"
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/text.h"
 #include "doctor/checks.h"
 #include "engines/docker.h"
 #include "engines/installed_hooks.h"
+#include "hook/declared_options.h"
 #include "install/plans.h"
 
 namespace ogh::admin {
 
 namespace {
 
-/** Options that say who asks, and for what: the flag does. */
-constexpr std::array asking = {"--request", "--opt-in", "--key-file", "--from", "--capabilities"};
+/** Who asks, and for what, says the flag; what the number in it means says the host. */
+bool is_for_the_flag(const std::string &word)
+{
+    const DeclaredOption *const option = find_option(word.substr(0, word.find('=')));
+    return option != nullptr && option->is(option_use::asks) &&
+           option->name != std::string_view("--count-means");
+}
 
 void refuse_vendors(const Sysroot &sysroot)
 {
@@ -45,7 +48,7 @@ std::vector<std::string> checked_options(const InstallHost &host, const InstallR
                     ": ldcache-update goes along with it, and docker gives other devices by --device");
     auto options = wanted_options(host, request, gpu_flag_path).value_or(std::vector<std::string>());
     for (const std::string &word : options) {
-        if (contains(asking, word.substr(0, word.find('='))))
+        if (is_for_the_flag(word))
             throw Error(ErrorKind::Usage,
                         quote(word) + " says who asks, or for what: with --gpus the flag does");
         if (printable(word) != word)

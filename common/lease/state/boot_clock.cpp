@@ -7,29 +7,31 @@ namespace ogh {
 
 namespace {
 
-timespec time_of(clockid_t clock)
+constexpr std::int64_t second = 1'000'000'000;
+
+std::int64_t ns_of(clockid_t clock)
 {
     timespec time{};
     ::clock_gettime(clock, &time); // fails for no clock that this kernel has
-    return time;
+    return time.tv_sec * second + time.tv_nsec;
 }
 
 } // namespace
 
 std::int64_t boottime_ns()
 {
-    const timespec time = time_of(CLOCK_BOOTTIME);
-    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+    return ns_of(CLOCK_BOOTTIME);
 }
 
 std::int64_t unix_time()
 {
-    return time_of(CLOCK_REALTIME).tv_sec;
+    return ns_of(CLOCK_REALTIME) / second;
 }
 
 std::int64_t unix_time_at(std::int64_t boottime)
 {
-    return unix_time() + (boottime - boottime_ns()) / 1'000'000'000;
+    // Seconds of both clocks would make another second of one time, by when it is asked for.
+    return (ns_of(CLOCK_REALTIME) - boottime_ns() + boottime) / second;
 }
 
 } // namespace ogh

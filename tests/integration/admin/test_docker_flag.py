@@ -98,6 +98,7 @@ def test_what_the_hooks_get(command, host, tmp_path, statuses, expected):
     ("--gpus calls nvidia-devices, and not amd-kfd", 2, ["amd-kfd"]),
     ("says who asks", 2, ["nvidia-devices", "--request=any:1"]),
     ("says who asks", 2, ["nvidia-devices", "--opt-in", "always"]),
+    ("says who asks", 2, ["nvidia-devices", "--observer", "io.kubernetes.pod.namespace=x"]),
     ("unknown option '--max'", 2, ["nvidia-devices", "--max", "1"]),
     ("characters that do not belong", 2, ["nvidia-devices", "--log-file", "/x\nrm"]),
     ("needs an absolute path", 2, ["nvidia-devices", "--log-file", "x"]),

@@ -49,6 +49,19 @@ def test_copies_of_other_engines_are_in_nobodys_way(command, worker, processes):
     assert status == OK and not any("not in effect" in each[1] for each in findings), findings
 
 
+@pytest.mark.parametrize("calls", [True, False])
+def test_podman_that_calls_no_hooks_is_a_note_beside_a_worker_that_does(command, worker, processes, calls):
+    """As a distribution has it installed for other purposes; without such a worker nobody calls the hooks."""
+    processes.host.program("podman")
+    processes.start(worker.path, **{} if calls else started())
+    findings, status = command.doctor()
+    unused = {(each[0], each[2]) for each in findings if each[1] == "it calls none of the hooks of this collection"}
+    remedy = "oci-gpu-hooks install --engine "
+    assert unused == ({("note", f"{remedy}podman")} if calls else
+                      {("warning", f"{remedy}podman"), ("warning", f"{remedy}concourse")}), findings
+    assert status == (OK if calls else WARNING), findings
+
+
 def test_options_win_over_the_environment_and_quickstart_has_its_own(command, worker, processes):
     processes.start(worker.path, ["concourse", "worker", f"--containerd-oci-hooks-dir=/{DIRECTORY}"],
                     ["CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/no", "CONCOURSE_RUNTIME=containerd"])

@@ -108,6 +108,18 @@ def test_what_is_the_same_stands_once_where_engines_call_a_hook_in_two_ways(comm
         assert len(command.run("status").stdout.splitlines()) == len(listed) and gpus
 
 
+def test_each_registration_is_asked_once_and_the_list_comes_from_one(command, gpus, installed_host, oci_gpu_hooks, tmp_path):
+    for number in range(3):
+        installed_host.put(f"{SHIPPED}/3{number}-again.json",
+                           installed_host.document("nvidia-devices", ["--max-devices", str(number + 1)]))
+    trace = tmp_path / "trace"
+    subprocess.run(["strace", "-f", "-qq", "-e", "trace=execveat", "-o", trace, oci_gpu_hooks, "list", "--sysroot",
+                    installed_host.path], check=True, stdout=subprocess.DEVNULL)
+    calls = [line for line in trace.read_text("utf-8").splitlines() if '["nvidia-devices"' in line]
+    assert len(calls) == 4 + 1 and "json" in calls[3] and "json" not in calls[4], calls
+    assert command.run("list").stdout.count(gpus[0].address) == 1
+
+
 def test_plan(command, gpus):
     done = command.run("plan", "nvidia-devices=1", "io.oci-gpu-hooks.mount-srv=datasets")
     assert (done.returncode, done.stderr) == (0, "")

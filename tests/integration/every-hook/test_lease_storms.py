@@ -4,9 +4,7 @@ nobody ever has what another one has to itself, and no GPU is lost. STORM says o
 
 import os
 import random
-import re
 import time
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +12,8 @@ from harness import concourse
 from harness.expect import started
 from harness.leases import Leases, ask
 from harness.nvidia_container import KEY
-from harness.storm import FATES, Member, rage
-from hosts.nvidia import CTL, FOUR, MAJOR
+from harness.storm import FATES, Member, opened, rage
+from hosts.nvidia import FOUR
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
@@ -96,51 +94,37 @@ def test_a_storm_while_gpus_die(nv_box, nv_hook, machine):
     assert len(started(ask(nv_box("all", cgroup="as-found"), KEY, "exclusive").run(NODES)).split()) == len(FOUR)
 
 
-class Step(Member):
-    """One that may lose what it has, and live on: its nodes stay, and what counts is whether it may open them."""
-
-    had = False
-
-    def nodes(self):
-        try:
-            cgroups = Path(f"/proc/{self.pid}/cgroup").read_text("utf-8")
-            path = re.search("^[0-9]+:devices:(.*)$", cgroups, re.MULTILINE)[1]
-            rules = Path(f"/sys/fs/cgroup/devices{path}/devices.list").read_text("utf-8")
-        except OSError:
-            return set()
-        found = {f"nvidia{minor}" for minor in re.findall(f"^c {MAJOR}:([0-9]+) rw", rules, re.MULTILINE)}
-        return found - {f"nvidia{CTL}"}
-
-
 @pytest.mark.parametrize("machine", [FOUR], indirect=True, ids=["four"])
 def test_a_storm_of_steps_that_take_over(nv_box, nv_hook, machine):
-    """Of which each is idle from its start on. Those from which was taken live until somebody looks; the last ones stay."""
+    """Of which each is idle from its start on. Those from which was taken live, with their nodes, and may not open them;
+    they end when that has been seen. The last ones stay."""
     chance = random.Random()
-    deprived, looked = [], [0]
+    begun, deprived, looked = set(), [], [0]
 
     def start():
         request = chance.choice(["0", "1-2", "any:1", "any:2"])
-        options = ("--max-wait", "10m", "--idle-after", "0s", "--begin-within", "0s")
+        # Some take at once, also from those that have not begun yet, which are ended then; others leave these their time.
+        options = ("--max-wait", "10m", "--idle-after", "0s", "--begin-within", chance.choice(["0s", "1s"]))
         box = concourse.make(ask(nv_box(request, *options, cgroup="as-found"), KEY, "exclusive", "10m"), "task")
         box.timeout = 0
         fate = chance.choice(["ends"] * 5 + ["hook", "init"])
-        return Step(box, f"{NODES}; read line", REQUESTS.get(request, 2), "exclusive", fate, chance.uniform(0, .3))
+        return Member(box, f"{NODES}; read line", REQUESTS.get(request, 2), "exclusive", fate, chance.uniform(0, .3))
 
     def look(members):
+        have_begun = begun.issuperset(members)  # as of the last look: this one has seen who has what
         for member in members:
-            has = bool(member.nodes())
-            if member.had and not has and member.lives():
+            if member in begun and not member.has and member.nodes() and member.lives():
                 deprived.append(member)
                 member.kill_init()
-            member.had = has
-        if time.monotonic() - looked[0] > .5:
+            if member.has_started():
+                begun.add(member)
+        if have_begun and time.monotonic() - looked[0] > .5:
             looked[0] = time.monotonic()
-            if all(member.has_started() for member in members) and not leases.waiting():
-                for member in members:
-                    member.kill_init()
+            for member in members if not leases.waiting() else ():
+                member.kill_init()
 
     leases = Leases(nv_hook.executable, machine)
-    for member in rage([start] * COUNT, look):
+    for member in rage([start] * COUNT, look, opened):
         # As nobody has to be of any age, some are ended before their program has begun.
         assert member.result.code in (137, 1), member.result
     assert leases.are_free() and deprived

@@ -19,7 +19,7 @@ from harness.leases import Container, ask, counts
 from harness.nvidia_container import refused
 from harness.stopped import wait_until
 from hosts.amd import CPX, DRM, SPX, AmdHost
-from hosts.nvidia import EIGHT, MAJOR
+from hosts.nvidia import CAPS, EIGHT, MAJOR, gi_minor
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.cdi_fixtures"]
 
@@ -40,10 +40,10 @@ class Gives:
     nodes: dict  # its own, with their numbers
     of_driver: tuple  # those for all GPUs
     options: tuple = ()
-    beside: str = ""  # another part of the same GPU
+    beside: tuple = ()  # another part of the same GPU, and a node by which it is seen that who has that keeps it
 
 
-def amd(request, gpu, beside=""):
+def amd(request, gpu, beside=()):
     """A GPU of the host below, or a partition."""
     nodes = {f"/dev/dri/{name}": (DRM, minor) for name, minor in gpu.nodes().items()}
     return Gives("amd_box", request, nodes, ("/dev/kfd",), beside=beside)
@@ -51,7 +51,12 @@ def amd(request, gpu, beside=""):
 
 CDI_GPU = "nvidia.com/gpu=0"
 NVIDIA = Gives("nv_box", "0", {NODE: (MAJOR, GPU.minor)}, ("/dev/nvidiactl", "/dev/nvidia-uvm"))
-GIVES = {"nvidia": NVIDIA, "amd": amd(SPX[-1].address, SPX[-1]), "amd-partition": amd("0:3", CPX[3], beside="0:2"),
+PARTED = EIGHT[1]
+PART = {f"/dev/nvidia-caps/nvidia-cap{minor}": (CAPS, minor) for minor in (gi_minor(PARTED, 1), gi_minor(PARTED, 1) + 1)}
+MIG = Gives("mig_box", f"MIG-{PARTED.uuid}/1/0", {PARTED.node: (MAJOR, PARTED.minor), **PART}, NVIDIA.of_driver,
+            beside=(f"MIG-{PARTED.uuid}/2/0", PARTED.node))
+GIVES = {"nvidia": NVIDIA, "mig": MIG, "amd": amd(SPX[-1].address, SPX[-1]),
+         "amd-partition": amd("0:3", CPX[3], beside=("0:2", f"/dev/dri/renderD{CPX[2].render}")),
          "cdi": Gives("cdi_box", CDI_GPU, NVIDIA.nodes, ("/dev/nvidiactl",),
                       ("--give-gpus", "--allow", CDI_GPU, "--max-devices", "1"))}
 
@@ -70,6 +75,14 @@ def cdi_host(machine):
         "cdiVersion": "0.6.0", "kind": CDI_GPU.split("=", maxsplit=1)[0], "containerEdits": edits[1],
         "devices": [{"name": "0", "containerEdits": edits[0]}]}))
     return machine
+
+
+@pytest.fixture
+def mig_box(nv_box, machine):
+    """The second GPU is divided."""
+    for gpu_instance in (1, 2):
+        machine.add_instance(1, gpu_instance, 0)
+    return nv_box
 
 
 @pytest.fixture(name="garden")
@@ -104,7 +117,9 @@ class Step(Container):
         """Of nodes, with their numbers, which can be opened, and which of its own making by the same numbers."""
         own = {f"/own-{major}-{minor}": f"mknod /own-{major}-{minor} c {major} {minor} && "
                for major, minor in nodes.values()}
-        tries = [f"(: <> {path})" for path in nodes] + [f"{make}(: <> {path})" for path, make in own.items()]
+        # Those of parts are there to be read.
+        tries = [f"(: {'<' if 'caps' in path else '<>'} {path})" for path in nodes]
+        tries += [f"{make}(: <> {path})" for path, make in own.items()]
         lines = self.says("; ".join([*tries, f"rm -f {' '.join(own)}"]), "--cap", "CAP_MKNOD").splitlines()
         assert len(lines) == len(tries), lines
         return [path for path, line in zip([*nodes, *own], lines) if NOT_PERMITTED not in line]
@@ -172,16 +187,15 @@ def test_the_second_step_of_a_build_takes_the_gpu_of_the_first(step, leases, map
 def test_all_that_share_a_gpu_lose_it_and_nothing_else(step, gives, engine, cgroup):
     """By a node of their own making either. What is the driver's stays, and who has another part of the GPU keeps it."""
     start = partial(step, gives=gives, engine=engine, cgroup=cgroup)
-    beside = [start(asks=gives.beside).ready()] if gives.beside else []
+    other = start(asks=gives.beside[0]).ready() if gives.beside else None
     sharers = [start("shared").ready(), start("shared").ready()]
     assert [len(each.opens(gives.nodes)) for each in sharers] == 2 * [2 * len(gives.nodes)]
     owner = start().ready()
     for each in sharers:
         assert each.run.process.poll() is None and each.opens(gives.nodes) == []
         assert each.says(": < /dev/null") == "" and all(map(each.can_open, gives.of_driver))
-    assert all(map(owner.can_open, gives.nodes))
-    for each in beside:
-        assert each.can_open(f"/dev/dri/renderD{CPX[2].render}")
+    assert len(owner.opens(gives.nodes)) == 2 * len(gives.nodes)
+    assert other is None or other.can_open(gives.beside[1])
 
 
 def test_a_lease_stands_once_where_two_engines_call_the_hook(step, machine, built, build_root):

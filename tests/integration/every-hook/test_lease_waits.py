@@ -2,6 +2,7 @@
 """A container that waits for a GPU, by real engines: in order, not longer than it may, and not longer than it lives."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -13,6 +14,7 @@ from harness import engines
 from harness.expect import started
 from harness.leases import Container, ask
 from harness.nvidia_container import KEY, refused
+from harness.pages import guide
 from harness.processes import descendant
 from harness.stopped import status, wait_until
 
@@ -239,6 +241,50 @@ def test_a_waiter_ends_with_its_runtime(asking, waiting, leases, nv_hook, engine
     assert leases.waiting() == []
     first.end()
     assert leases.are_free()
+
+
+def left_of(container, name):
+    """What runc has made of it, and has not removed."""
+    cgroups = container.box.host.run(["find", "/sys/fs/cgroup", "-type", "d", "-name", name]).stdout.splitlines()
+    return container.box.runtime.left_over() + cgroups
+
+
+def test_what_a_killed_worker_leaves_goes_by_the_lines_of_the_page(asking, waiting, leases, nv_hook):
+    """systemd kills all of a unit. A container that runs loses nothing by these lines."""
+    lines = re.search("these lines remove both:\n\n((?: {6}.*\n)+)", guide("concourse.md"))[1]
+    first = asking("0").ready()
+    others = [waiting("0"), waiting("0", "shared")]
+    for container, name in others:
+        hook = descendant(container.run.process.pid, nv_hook.executable)
+        [init] = [pid for pid, waiter in leases.rows("pid", "container") if waiter == name]
+        os.kill(hook, signal.SIGSTOP)  # or it might end by itself before it is killed
+        container.kill()
+        os.kill(hook, signal.SIGKILL)
+        wait_until(lambda hook=hook, init=init: ended(hook) and ended(init), "a process is left")
+    assert leases.rows("container", "state") == [(first.run.name, "running")]
+    for container, name in [*others, (first, first.run.name)]:
+        before = left_of(container, name)
+        assert len(before) > 1, before
+        directory = container.box.runtime.command()[2]
+        done = container.box.host.run(["bash", "-c", lines.replace("/run/containerd/runc/concourse", str(directory))])
+        assert (done.stdout, done.stderr) == ("", "")
+        assert left_of(container, name) == (before if container is first else [])
+    assert first.end().code == 0 and leases.are_free()
+
+
+def test_hooks_wait_on_when_their_worker_is_killed_until_they_are_cancelled(asking, waiting, leases, machine, build_root,
+                                                                            monkeypatch):
+    """By its engine alone: runc, whose parent it is, goes on."""
+    first = asking("0").ready()
+    host, command = first.box.host, first.box.host.command
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "command", lambda argv: ["sh", "-c", '"$@" & wait', "worker", *command(argv)])
+        second, name = waiting("0")
+    second.kill()
+    assert leases.waiting() == [name] and left_of(second, name)
+    assert name in canceller(machine, build_root)("--all").stdout
+    wait_until(lambda: not left_of(second, name), "runc does not remove its container")
+    assert leases.rows("container") == [(first.run.name,)]
 
 
 def test_a_waiter_ends_with_the_containers_init(asking, waiting, leases):

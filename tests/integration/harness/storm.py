@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many containers that compete for few GPUs, some of which are killed, or their runtimes, or their hooks; and what
-each has at a moment, seen from outside: the nodes in its /dev, as long as its init lives."""
+each has at a moment, as long as its init lives: the nodes in its /dev, or those of them that can be opened in it."""
 
+import errno
+import json
 import os
 import re
 import select
@@ -14,6 +16,7 @@ from .processes import children, descendant
 
 FATES = ["ends"] * 5 + ["init", "hook", "runtime"]  # what is killed
 AT_ONCE = 24
+GPU = re.compile(r"nvidia\d+")
 
 
 def is_init(pid):
@@ -32,8 +35,63 @@ def ended(pidfd):
     return bool(poll.poll(0))
 
 
+def device_cgroup(pid):
+    """The file by which a process comes into the cgroup that says what this one may open."""
+    paths = {}
+    for line in Path(f"/proc/{pid}/cgroup").read_text("utf-8").splitlines():
+        _, names, path = line.split(":", 2)
+        paths.update(dict.fromkeys(names.split(","), path))
+    if "devices" in paths:
+        return f"/sys/fs/cgroup/devices{paths['devices']}/tasks"
+    return f"/sys/fs/cgroup{paths['']}/cgroup.procs"
+
+
+def open_inside(member):
+    """Has this process go into the device cgroup of a container, and gives the GPUs whose nodes it can open there."""
+    found, names = [], member.nodes()
+    try:
+        if names:
+            with open(device_cgroup(member.pid), "w", encoding="ascii") as file:
+                file.write("0")
+    except OSError:
+        return found  # it has ended
+    for name in names:
+        try:
+            os.close(os.open(f"/proc/{member.pid}/root/dev/{name}", os.O_RDWR | os.O_NONBLOCK))
+        except OSError as error:
+            if error.errno not in (errno.ENXIO, errno.ENODEV):  # it may, and no driver is behind it
+                continue
+        found.append(name)
+    return found
+
+
+def opened(members):
+    """Of each member, twice, the GPUs that it may open now: tried by a process that goes from one to the next, as `runc
+    exec` brings one into a container."""
+    readable, writable = os.pipe()
+    if (child := os.fork()) == 0:
+        try:
+            looks = [[open_inside(member) for member in members] for _ in range(2)]
+            os.write(writable, json.dumps(looks).encode())
+        finally:
+            os._exit(0)
+    os.close(writable)
+    with open(readable, encoding="ascii") as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return [[set(found) for found in look] for look in json.loads(text)]
+
+
+def shown(members):
+    """Of each member, twice, the GPUs that have a node in it."""
+    return [[member.nodes() for member in members] for _ in range(2)]
+
+
 class Member:
-    """A container of a storm: `count` GPUs in this mode; `fate` after `delay` seconds."""
+    """A container of a storm: `count` GPUs in this mode; `fate` after `delay` seconds. `has` is what it was seen to
+    have last."""
+
+    has = frozenset()
 
     def __init__(self, box, script, count, mode, fate, delay):
         self.count, self.mode, self.fate, self._delay = count, mode, fate, delay
@@ -60,7 +118,7 @@ class Member:
             names = os.listdir(f"/proc/{self.pid}/root/dev") if self.pid else ()
         except OSError:
             return set()
-        return {name for name in names if re.fullmatch(r"nvidia\d+", name)}
+        return {name for name in names if GPU.fullmatch(name)}
 
     def lives(self):
         return self._pidfd is not None and not ended(self._pidfd)
@@ -112,20 +170,19 @@ class Member:
             self._pidfd = None
 
 
-def conflicts(members):
-    """Which of them have a GPU at the same time that they may not: looked at twice, so that what both looks have seen
+def conflicts(members, look):
+    """Which of them have a GPU at the same time that they may not: `look` looks twice, so that what both looks have seen
     was there between them."""
-    first = [member.nodes() for member in members]
-    second = [member.nodes() for member in members]
-    has = [(member, a & b) for member, a, b in zip(members, first, second) if a & b and member.lives()]
-    return [(one.run.name, one.mode, other.run.name, other.mode, nodes & others)
-            for number, (one, nodes) in enumerate(has) for other, others in has[number + 1:]
-            if nodes & others and "exclusive" in (one.mode, other.mode)]
+    for member, first, second in zip(members, *look(members)):
+        member.has = first & second if member.lives() else set()
+    return [(one.run.name, one.mode, other.run.name, other.mode, one.has & other.has)
+            for number, one in enumerate(members) for other in members[number + 1:]
+            if one.has & other.has and "exclusive" in (one.mode, other.mode)]
 
 
-def rage(starts, seen=lambda members: None):
+def rage(starts, seen=lambda members: None, look=shown):
     """Starts the members, each by one of the functions `starts`, as many at once as may be, until all of them are over.
-    Gives the members; `seen` is called at each look."""
+    Gives the members; `seen` is called at each `look` at what they have."""
     members, live = [], []
     starts = list(starts)
     deadline = time.monotonic() + LIMIT_S + len(starts)
@@ -138,7 +195,7 @@ def rage(starts, seen=lambda members: None):
             member.meet_fate()
             if member.is_abandoned():
                 member.kill_init()
-        found = conflicts(live)
+        found = conflicts(live, look)
         assert not found, found
         seen(live)
         for member in [member for member in live if member.is_over()]:
