@@ -102,8 +102,13 @@ std::vector<std::string> options_in(const InstalledFile &file, const std::string
 /** Somebody may mean it so, and says that by `install`; what allows more than was written is worth a look. */
 Findings check_changes(const InstalledFile &file, const std::string &text)
 {
-    if (sha256_of(text) == file.hash)
+    const std::string hash = sha256_of(text);
+    if (hash == file.hash)
         return {};
+    if (hash == file.before)
+        return {
+            {Severity::Warning, quote(file.path) + " is as it was before an 'install' that was killed",
+             "run that again: " + words_that_write(file) + "; or have none of it: oci-gpu-hooks uninstall"}};
     const std::string begin = quote(file.path) + " was changed since 'install' wrote it";
     const Widening widening =
         file.hook.empty() ? Widening() : widening_of(file.options, options_in(file, text));

@@ -34,11 +34,18 @@ namespace ogh::admin {
 
 namespace {
 
-/** What the kernel says of a process that nobody else decides; proc(5). */
-struct ProcessIdentity {
+/** What the kernel says of a process that nobody else decides, and knows without asking anybody; proc(5). */
+struct ProcessOwner {
     std::string uids;            ///< real, effective, saved, file system: "0 0 0 0"
     std::uint64_t effective = 0; ///< its effective capabilities
     bool is_of_this_user_namespace = false;
+
+    bool operator==(const ProcessOwner &) const = default;
+};
+
+/** The same with its program. */
+struct ProcessIdentity {
+    ProcessOwner owner;
     std::string executable;         ///< its path, as the process names it
     std::string why_not_root_alone; ///< what lets others than root change that executable; "" if nothing does
 
@@ -107,18 +114,42 @@ std::string value_in(const std::string &status, std::string_view label)
     return "";
 }
 
-/** @throws Error (BrokenHost) if it has ended, or this process may not look */
-ProcessIdentity identity_of(const Process &process)
+/**
+ * Anybody can start a process that is called like a worker, in a container too, and choose its command line and its
+ * environment. Root of this very user namespace with CAP_SYS_ADMIN, which a container's root has not by default, and
+ * with a program that only root may change, is root anyway. Of anybody else neither the program is looked at nor the command
+ * line: the one may be on a file system that never answers, and one of its threads may wait for such a one and keep the
+ * memory in which the other is.
+ * @return "" if it is root in that sense
+ */
+std::string why_not_root(const ProcessOwner &owner)
+{
+    if (!owner.is_of_this_user_namespace)
+        return "it is in another user namespace";
+    if (owner.uids != "0 0 0 0")
+        return "it is not root's: its user IDs are " + quote(owner.uids);
+    if ((owner.effective & (std::uint64_t{1} << CAP_SYS_ADMIN)) == 0)
+        return "it has no CAP_SYS_ADMIN, as root of a container";
+    return "";
+}
+
+/** @param status of /proc/PID. @throws Error (BrokenHost) if it has ended, or this process may not look */
+ProcessOwner owner_of(const Process &process, const std::string &status)
 {
     constexpr int base_of_masks = 16;
-    const std::string status = read(process, "status");
     const auto effective = parse_number(value_in(status, "CapEff:"), base_of_masks);
     const std::string uids = value_in(status, "Uid:");
     if (!effective || uids.empty())
         throw Error(ErrorKind::BrokenHost, "the kernel does not say who " + named(process) + " is");
+    return {uids, *effective, is_shared(process, "ns/user")};
+}
+
+/** Of one that is root. @throws Error (BrokenHost) as above */
+ProcessIdentity identity_of(const Process &process)
+{
+    const ProcessOwner owner = owner_of(process, read(process, "status"));
     const std::string executable = read_link(process.directory.get(), "exe", "'exe' of " + named(process));
-    return {uids, *effective, is_shared(process, "ns/user"), executable,
-            why_not_root_alone(open_in(process, "exe", 0).get())};
+    return {owner, executable, why_not_root_alone(open_in(process, "exe", 0).get())};
 }
 
 /** Its command line; none of a kernel's thread, of one that has ended or may not be looked at, or above 128 KiB. */
@@ -161,20 +192,11 @@ void check_runtime(Engine &engine, const std::optional<std::string> &runtime)
                                    ""});
 }
 
-/**
- * Anybody can start a process that is called like a worker, in a container too, and choose its command line and its
- * environment. Root of this very user namespace with CAP_SYS_ADMIN, which a container's root has not by default, and
- * with a program that only root may change, is root anyway.
- * @return "" if it is believed
- */
+/** @return "" if it is believed */
 std::string why_not_believed(const ProcessIdentity &identity)
 {
-    if (!identity.is_of_this_user_namespace)
-        return "it is in another user namespace";
-    if (identity.uids != "0 0 0 0")
-        return "it is not root's: its user IDs are " + quote(identity.uids);
-    if ((identity.effective & (std::uint64_t{1} << CAP_SYS_ADMIN)) == 0)
-        return "it has no CAP_SYS_ADMIN, as root of a container";
+    if (std::string why = why_not_root(identity.owner); !why.empty())
+        return why;
     if (file_name_of(identity.executable) != "concourse")
         return "its executable is " + quote(identity.executable);
     if (!identity.why_not_root_alone.empty())
@@ -190,22 +212,28 @@ struct Claims {
     bool is_all = true;
 };
 
+/** By its command line, or, where it is not root's, by the name that the kernel has of it. */
 void add_claim(Claims &claims, Process process)
 {
-    const std::vector<std::string> words = words_of(process);
-    if (words.empty() || !is_worker(words))
-        return;
+    bool is_claim = false;
     ProcessIdentity identity;
     std::string why;
     try {
-        identity = identity_of(process);
-        why = why_not_believed(identity);
+        const std::string status = read(process, "status");
+        is_claim = value_in(status, "Name:") == "concourse";
+        why = why_not_root(owner_of(process, status));
+        if (why.empty()) {
+            const std::vector<std::string> words = words_of(process);
+            is_claim = !words.empty() && is_worker(words);
+            identity = is_claim ? identity_of(process) : identity;
+            why = is_claim ? why_not_believed(identity) : "";
+        }
     } catch (const Error &error) {
         why = error.what();
     }
-    if (why.empty())
+    if (is_claim && why.empty())
         claims.believed.emplace_back(std::move(process), std::move(identity));
-    else if (claims.others++ == 0)
+    else if (is_claim && claims.others++ == 0)
         claims.first = "(pid " + std::to_string(process.pid) + ") is taken for none: " + why;
 }
 
@@ -242,7 +270,7 @@ Findings check_claims()
     if (claims.others > 0)
         findings.push_back(
             {Severity::Note,
-             "a process that calls itself a worker " + claims.first +
+             "a process that is called like a worker " + claims.first +
                  (claims.others > 1 ? "; so are " + std::to_string(claims.others - 1) + " more" : ""),
              ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
     return findings;

@@ -47,6 +47,22 @@ void put(RootFiles &root, const PlannedFile &planned)
         write_part(root, file, planned.text);
 }
 
+/** As it is to be while they are made: each file is what it was, or what it is to be. */
+Manifest manifest_meanwhile(const std::vector<Change> &changes, const Manifest &manifest,
+                            const RootFiles &root)
+{
+    Manifest known = manifest_with(changes, manifest);
+    for (const Change &change : changes) {
+        InstalledFile file = change.planned.file;
+        const PresentFile present = look_at(root, file);
+        if (change.fate == Fate::Write && present.is_plain) {
+            file.before = sha256_of(present.text);
+            known.add(file);
+        }
+    }
+    return known;
+}
+
 } // namespace
 
 PlannedFile planned_file(const InstallRequest &request, const std::string &path, std::string text,
@@ -111,6 +127,7 @@ Manifest manifest_with(const std::vector<Change> &changes, Manifest manifest)
 void carry_out(const std::vector<Change> &changes, const Manifest &manifest, RootFiles &root,
                const std::function<void()> &check)
 {
+    store(root, manifest_meanwhile(changes, manifest, root));
     for (const Change &change : changes)
         if (change.fate == Fate::Write)
             put(root, change.planned);

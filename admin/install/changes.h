@@ -84,7 +84,7 @@ std::vector<Change> changes_for(const std::vector<PlannedFile> &files, const Man
 Manifest manifest_with(const std::vector<Change> &changes, Manifest manifest);
 
 /**
- * Writes the files, in their order, and then the manifest.
+ * Writes the manifest, the files in their order, and the manifest once more: whatever is in effect, uninstall knows it.
  * @param check called when all is there: where it throws, everything is as before
  */
 void carry_out(const std::vector<Change> &changes, const Manifest &manifest, RootFiles &root,

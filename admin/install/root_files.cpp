@@ -260,7 +260,8 @@ PresentFile look_at(const RootFiles &root, const InstalledFile &file)
 
 bool is_as_written(const InstalledFile &file, const PresentFile &present)
 {
-    return present.is_plain && sha256_of(present.text) == file.hash;
+    const std::string hash = present.is_plain ? sha256_of(present.text) : "";
+    return !hash.empty() && (hash == file.hash || hash == file.before);
 }
 
 void write_part(RootFiles &root, const InstalledFile &file, const std::string &text)

@@ -92,7 +92,7 @@ private:
 /** What lies there now: of a part, what stands between its two lines, see marked(). @throws Error (BrokenHost) */
 PresentFile look_at(const RootFiles &root, const InstalledFile &file);
 
-/** Whether it is as it was written. */
+/** Whether it is as it was written, or, where `install` was killed, as that was to replace it. */
 bool is_as_written(const InstalledFile &file, const PresentFile &present);
 
 /** Puts a part of a file there, as marked() gives it, or takes it away: "". The rest stays, and so does the mode. */

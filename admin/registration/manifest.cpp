@@ -16,7 +16,26 @@
 
 namespace ogh::admin {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(InstalledFile, path, hash, engines, hook, options, part)
+using nlohmann::json;
+
+inline void to_json(json &document, const InstalledFile &file)
+{
+    document = {{"path", file.path}, {"hash", file.hash},       {"engines", file.engines},
+                {"hook", file.hook}, {"options", file.options}, {"part", file.part}};
+    if (!file.before.empty())
+        document["before"] = file.before;
+}
+
+inline void from_json(const json &document, InstalledFile &file)
+{
+    document.at("path").get_to(file.path);
+    document.at("hash").get_to(file.hash);
+    document.at("engines").get_to(file.engines);
+    document.at("hook").get_to(file.hook);
+    document.at("options").get_to(file.options);
+    document.at("part").get_to(file.part);
+    file.before = document.value("before", "");
+}
 
 namespace {
 
@@ -46,8 +65,6 @@ std::optional<std::pair<size_t, size_t>> find_part(const std::string &text, cons
                         " one is missing: remove the other one, and what belongs to it");
     return std::pair(begin, end + last.size() - begin);
 }
-
-using nlohmann::json;
 
 constexpr size_t max_manifest_size = size_t{1} << 20U;
 constexpr size_t max_written_files = 256; // a few for each engine; each is read, and compared with others

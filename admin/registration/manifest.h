@@ -36,6 +36,8 @@ struct InstalledFile {
     std::string hook;                 ///< that it registers; "" for a file of an engine's configuration
     std::vector<std::string> options; ///< of the hook
     std::string part{}; ///< its name, of a part of somebody's file, see marked(); "" for a whole file
+    std::string
+        before{}; ///< while it is written: the hash of what it replaces; "" if that is nothing, and afterwards
 };
 
 /** Where what calls the hooks is kept while they are not installed, each file below this by its own path. */
@@ -44,7 +46,8 @@ std::string kept_path(const InstalledFile &file);
 
 /**
  * What `install` has written on this host: a file that differs from what stands here was changed by somebody, and is
- * theirs.
+ * theirs. What it is about to write stands here before it is there, so that whatever is in effect is known, whenever it
+ * is killed.
  */
 struct Manifest {
     static constexpr const char *path = "/var/lib/oci-gpu-hooks/installed.json";

@@ -4,11 +4,15 @@
 import os
 import shutil
 import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from harness.admin import EXECDIR, FILES, OWN, SHIPPED, InstalledHost, later
 from harness.admin_worker import ALWAYS, CONCOURSE, DIRECTORY, MachineCommand, Worker, without_podman
+from harness import stopped
+from harness.fuse import Volume
 from harness.stopped import wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
@@ -177,9 +181,67 @@ def test_what_is_no_worker(command, worker, processes, name):
     pid = processes.start(worker.path, **rights)
     findings, status = command.doctor()
     claims = [text for severity, text, _ in findings if severity == "note" and f"(pid {pid})" in text]
-    assert len(claims) == 1 and "a process that calls itself a worker" in claims[0] and why in claims[0], findings
+    assert len(claims) == 1 and "a process that is called like a worker" in claims[0] and why in claims[0], findings
     assert not any("/opt/hooks" in each[1] for each in findings), "nothing is read that it names"
     assert status == OK
+
+
+@pytest.mark.parametrize("rights", [{"uid": 1000}, {"sys_admin": False}, {"userns": True}], ids=lambda each: [*each][0])
+def test_a_program_on_a_filesystem_that_does_not_answer(command, worker, processes, rights):
+    """Whose process it is is looked at first."""
+    volume = Volume(processes.pid, worker.path / "served", worker.path / CONCOURSE)
+    try:
+        pid = processes.start(worker.path, path="/served/concourse", **rights)
+        volume.stand_still()
+        findings, status = command.doctor()
+        assert status == OK and any(f"(pid {pid}) is taken for none: it " in text for _, text, _ in findings), findings
+    finally:
+        volume.close()
+
+
+# A thread unmaps what it has written to, and waits for the file system; another one waits for that.
+KEEPS_ITS_MEMORY = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { size = 4096 };
+static char *written;
+static void *unmap(void *unused) { munmap(written, size); return unused; }
+static void on_signal(int signal) { (void)signal; }
+int main(void)
+{
+    pthread_t thread;
+    signal(SIGUSR1, on_signal);
+    pause();
+    written = mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED, open("/served/concourse", O_RDWR), 0);
+    *written = 1;
+    pthread_create(&thread, 0, unmap, 0);
+    sleep(1);
+    mmap(0, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return 0;
+}
+"""
+
+
+def test_a_process_that_keeps_its_memory(command, worker, processes):
+    """Nobody can read its command line, and it is a user's."""
+    program = worker.path / "usr/bin/keeps"
+    program.parent.mkdir()
+    subprocess.run(["gcc", "-static", "-x", "c", "-o", program, "-"], input=KEEPS_ITS_MEMORY, text=True, check=True)
+    volume = Volume(processes.pid, worker.path / "served", worker.path / CONCOURSE)
+    try:
+        processes.start(worker.path, path="/usr/bin/keeps", uid=1000)
+        wait_until(lambda: int(stopped.status(processes.worker)["SigCgt"], 16), "it takes no signal")
+        os.kill(processes.worker, signal.SIGUSR1)
+        tasks = Path(f"/proc/{processes.worker}/task")
+        wait_until(lambda: [stopped.status(f"{processes.worker}/task/{each.name}")["State"][0]
+                            for each in tasks.iterdir()] == ["D", "D"], "its memory can be read")
+        findings, status = command.doctor()
+        assert status == OK, findings
+    finally:
+        volume.close()
 
 
 @pytest.mark.parametrize("owner, mode, why", [(1000, 0o755, "belongs to user 1000"), (0, 0o777, "may be written by")])
@@ -189,13 +251,13 @@ def test_a_program_that_others_may_change(command, worker, processes, owner, mod
     shutil.chown(path, owner)
     processes.start(worker.path)
     findings, status = command.doctor()
-    assert status == OK and any("calls itself a worker" in text and why in text for _, text, _ in findings), findings
+    assert status == OK and any("called like a worker" in text and why in text for _, text, _ in findings), findings
 
 
 def test_any_number_of_claims(command, worker, processes):
     for _ in range(12):
         processes.start(worker.path, uid=1000)
-    texts = [text for _, text, _ in command.doctor()[0] if "that calls itself a worker" in text]
+    texts = [text for _, text, _ in command.doctor()[0] if "called like a worker" in text]
     assert len(texts) == 1 and texts[0].endswith("; so are 11 more"), texts
 
 

@@ -141,3 +141,30 @@ def test_nor_would_their_words_without_what_netfilter_adds(checked, forged):
     put(checked, cut)
     found, status = checked.find("--drain")
     assert (status, found["faults"], checked.drains()) == (NOTHING, [], []) and found["reports"]
+
+
+# The kernel's line about its end begins with the name that it has, and ends with that of its file.
+CRASHES = """
+#include <sys/prctl.h>
+int main(void) { prctl(PR_SET_NAME, "NVRM: Xid (PCI:"); *(volatile int *)0 = 1; }
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_what_programs_write_or_are_called_is_nothing_of_a_driver(checked, tmp_path):
+    """By whoever has /dev/kmsg, with any number in front; and by a program that crashes."""
+    program = tmp_path / f"{SLOT}): 79, x"
+    subprocess.run(["gcc", "-x", "c", "-o", program, "-"], input=CRASHES, text=True, check=True)
+    log = os.open("/dev/kmsg", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.lseek(log, 0, os.SEEK_END)
+        for number in ("", "<0>", "<7>", "<2048>", "<16777216>"):
+            os.write(log, f"{number}{xid(79)}".encode("ascii"))
+        assert subprocess.run([program], check=False).returncode < 0
+        texts = [text for text in records(log) if SLOT in text]
+    finally:
+        os.close(log)
+    assert len(texts) >= 5, texts
+    put(checked, texts)
+    found, status = checked.find("--drain")
+    assert (status, found["faults"], found["reports"], checked.drains()) == (NOTHING, [], [], [])

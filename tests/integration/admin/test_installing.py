@@ -24,6 +24,7 @@ DROP_INS = {"podman": (f"{CONF_D}/90-oci-gpu-hooks.conf", "engine"),
 DEFAULTS = f"{CONF_D}/99-oci-gpu-hooks-annotations.conf"
 CONCOURSE = "etc/oci-gpu-hooks/concourse-hooks.d"
 MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
+WARNING = 7
 LOCK = "var/lib/oci-gpu-hooks/lock"
 OWN_COPY = f"{OWN}/{FILES['mount-srv']}"
 ALLOW = ("mount-srv", "--allow", "datasets")
@@ -487,7 +488,15 @@ def test_cdi_devices_look_and_log_where_the_others_do(command, host):
     assert not (host.path / "var/log/gpus").exists()
 
 
-RENAMES = range(1, 5)
+def broken_off(oci_gpu_hooks, host, number, how):
+    """install, with this done at one of the steps by which a file gets its name."""
+    return subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                           f"inject=renameat,renameat2:{how}:when={number}", oci_gpu_hooks, "install",
+                           "--engine", "podman", "--sysroot", host.path, *ALLOW],
+                          check=False, capture_output=True, encoding="utf-8")
+
+
+RENAMES = range(1, 6)
 
 
 @pytest.mark.parametrize("number", RENAMES)
@@ -501,10 +510,7 @@ def test_a_policy_is_never_looser_in_between(oci_gpu_hooks, command, host, numbe
         "path": f"/{OWN_COPY}", "engines": ["podman"], "hook": "mount-srv", "options": [], "part": "",
         "hash": subprocess.run(["sha256sum"], input=text, check=True, capture_output=True,
                                encoding="utf-8").stdout.split()[0]}]}))
-    done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
-                           f"inject=renameat,renameat2:signal=KILL:when={number}", oci_gpu_hooks, "install",
-                           "--engine", "podman", "--sysroot", host.path, *ALLOW], check=False, capture_output=True)
-    assert done.returncode != 0
+    assert broken_off(oci_gpu_hooks, host, number, "signal=KILL").returncode != 0
     policies = [text for _, text, _ in command.doctor()[0] if text.startswith("mount-srv by ")]
     assert len(policies) == 1 and "of these alone: " in policies[0], policies
     installed(command, "podman", *ALLOW)
@@ -512,12 +518,35 @@ def test_a_policy_is_never_looser_in_between(oci_gpu_hooks, command, host, numbe
     assert not [name for name in files(host) if ".oci-gpu-hooks" in name], "what the first run has left is gone"
 
 
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("before, number", [(False, each) for each in RENAMES] + [(True, 1), (True, 2), (True, 3)])
+def test_what_a_killed_one_has_written_goes_with_uninstall(oci_gpu_hooks, command, host, before, number, again):
+    """Also what is in effect by then, and what it was about to replace; but for the defaults against images, which stay with
+    the hooks, and known."""
+    shipped = files(host)
+    if before:
+        installed(command, "podman", "mount-srv", "--allow", "datasets", "--log-level", "info")
+    assert broken_off(oci_gpu_hooks, host, number, "signal=KILL").returncode != 0
+    if again:
+        installed(command, "podman", *ALLOW)
+    done = command.run("uninstall")
+    assert (done.returncode, done.stderr) == (0, "")
+    left = {name: text for name, text in files(host).items() if ".oci-gpu-hooks" not in name}
+    assert DEFAULTS in left.pop(MANIFEST, "") or DEFAULTS not in left
+    left.pop(DEFAULTS, None)
+    assert left == shipped
+
+
+def test_the_doctor_says_that_one_was_killed(oci_gpu_hooks, command, host):
+    installed(command, "podman", "mount-srv", "--allow", "datasets", "--log-level", "info")
+    broken_off(oci_gpu_hooks, host, 2, "signal=KILL")
+    command.finds(WARNING, f"'/{OWN_COPY}' is as it was before an 'install' that was killed",
+                  "install --engine podman mount-srv --allow datasets")
+
+
 def test_a_failure_leaves_all_as_it_was(oci_gpu_hooks, host):
     before = files(host)
     for number in RENAMES:
-        done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
-                               f"inject=renameat,renameat2:error=EIO:when={number}", oci_gpu_hooks, "install",
-                               "--engine", "podman", "--sysroot", host.path, *ALLOW],
-                              check=False, capture_output=True, encoding="utf-8")
+        done = broken_off(oci_gpu_hooks, host, number, "error=EIO")
         assert done.returncode == 6 and "Input/output error" in done.stderr, done
         assert files(host) == before and not (host.path / "etc/containers").exists()

@@ -185,7 +185,8 @@ def test_what_only_looks_like_it(nv_box, using, machine, scratch):
 
 def test_a_filesystem_that_does_not_answer_is_not_asked(nv_box, nv_host, using, scratch):
     """Not by the name of a file on it that is open, nor by that of a program."""
-    volume = Volume(nv_host(), scratch / "volume")
+    volume = Volume(nv_host().pid, scratch / "volume")
+    nv_host().expect_table_as_it_is()
     try:
         using(FIRST)
         refused(nv_box("0", "--only-empty").run(), 4, "'trainer'")

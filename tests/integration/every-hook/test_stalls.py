@@ -22,7 +22,8 @@ def volume_fixture(scratch):
     volumes = []
 
     def give(box):
-        volumes.append(Volume(box.host, scratch / f"volume-{len(volumes)}"))
+        volumes.append(Volume(box.host.pid, scratch / f"volume-{len(volumes)}"))
+        box.host.expect_table_as_it_is()
         box.volume("/volume", volumes[-1].directory)
         box.timeout = 0
         return volumes[-1]
@@ -78,7 +79,8 @@ def test_the_directory_for_cuda_compatibility_does_not_answer(files_box, volume)
 
 def test_the_source_directory_of_the_host_does_not_answer(engine_box, scratch):
     box = engine_box(RUNC, "data")
-    source = Volume(box.host, scratch / "served")
+    source = Volume(box.host.pid, scratch / "served")
+    box.host.expect_table_as_it_is()
     box.args, box.timeout = ["--source-dir", source.directory / "left"], 0
     hook = Patience(box)
     try:

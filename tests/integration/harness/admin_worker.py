@@ -88,7 +88,8 @@ def make_waiting_program(path):
 
 
 class Machine:
-    """A pid namespace with a host (an InstalledHost, in which the command is installed) and other processes."""
+    """A pid namespace with a host (an InstalledHost, in which the command is installed) and other processes; its init is
+    `pid`."""
 
     def __init__(self, host, oci_gpu_hooks):
         self.host = host
@@ -99,7 +100,7 @@ class Machine:
         self._holder = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "sleep", "infinity"],
             stdin=subprocess.DEVNULL)
-        self._init = self._wait_for(self._child)
+        self.pid = self._wait_for(self._child)
         self._started = []
         self.worker = None
 
@@ -125,7 +126,7 @@ class Machine:
         return ["/usr/bin/python3", "-ISc", LAUNCH, json.dumps(spec)]
 
     def inside(self, argv):
-        return ["nsenter", f"--mount=/proc/{self._init}/ns/mnt", f"--pid=/proc/{self._init}/ns/pid", "--", *argv]
+        return ["nsenter", f"--mount=/proc/{self.pid}/ns/mnt", f"--pid=/proc/{self.pid}/ns/pid", "--", *argv]
 
     def start(self, root, words=("concourse", "worker"), environment=ENVIRONMENT, path=f"/{CONCOURSE}", **rights):
         """Starts such a process; it goes with the machine. Gives its number in there; `worker` is its number here."""

@@ -2,6 +2,7 @@
 """A filesystem whose daemon does not answer, and hooks that wait for it."""
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,15 +14,18 @@ TIMER, WAIT = r"setitimer\(.*it_value=\{tv_sec=(\d+),", r"ppoll\(.*\{tv_sec=(\d+
 
 
 class Volume:
-    """A directory of the host on which harness.fuse_server is mounted."""
+    """A directory on which harness.fuse_server is mounted in the mount namespace of a process."""
 
-    def __init__(self, host, directory):
+    def __init__(self, pid, directory, *program):
         self.directory = directory
         directory.mkdir()
-        self._server = subprocess.Popen([sys.executable, SERVER, str(host.pid), directory],
+        self._server = subprocess.Popen([sys.executable, SERVER, str(pid), directory, *program],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         assert self._server.stdout.read(1) == b"\n", "no FUSE filesystem"
-        host.expect_table_as_it_is()
+
+    def stand_still(self):
+        """From now on nothing is answered."""
+        self._server.send_signal(signal.SIGSTOP)
 
     def close(self):
         """Ends the server; then the kernel answers what it did not, with an error. May be repeated."""

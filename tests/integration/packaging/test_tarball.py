@@ -138,15 +138,19 @@ def test_a_second_run_changes_nothing(unpacked, root):
     assert files_of(root) == first
 
 
+def seal(unpacked):
+    sums = subprocess.run("find . -type f ! -name SHA256SUMS | xargs sha256sum", shell=True, check=True, cwd=unpacked,
+                          capture_output=True).stdout
+    (unpacked / "SHA256SUMS").write_bytes(sums)
+
+
 def newer(unpacked, hook):
     """Another version: another JSON file of the hook, one file more and one less."""
     path = unpacked / SHIPPED / FILES[hook]
     path.write_text(path.read_text("utf-8") + "\n", encoding="utf-8")
     (unpacked / MORE).write_text("more", encoding="utf-8")
     next(unpacked.glob("usr/local/share/man/man8/*")).unlink()
-    sums = subprocess.run("find . -type f ! -name SHA256SUMS | xargs sha256sum", shell=True, check=True, cwd=unpacked,
-                          capture_output=True).stdout
-    (unpacked / "SHA256SUMS").write_bytes(sums)
+    seal(unpacked)
 
 
 def test_an_upgrade_leaves_the_hosts_policy(unpacked, root):
@@ -187,6 +191,37 @@ def test_an_interrupted_run_goes_with_the_next(unpacked, root):
     assert (root / EXECDIR / "amd-kfd").read_bytes() == (unpacked / EXECDIR / "amd-kfd").read_bytes()
     uninstall(unpacked, root)
     assert [path for path in files_of(root) if "oci-gpu-hooks" in path] == []
+
+
+BROKEN_OFF = """
+for directory in /run /usr/local /usr/share; do mount -t tmpfs none $directory; done
+"$@"
+! PATH=$PWD:$PATH sh second/install
+sh second/uninstall
+find /usr/local /usr/share -type f >left
+"""
+
+
+@pytest.mark.parametrize("before", [["true"], ["sh", "first/install"]], ids=["new", "upgrade"])
+@pytest.mark.parametrize("target", [f"{EXECDIR}/amd-kfd", f"{SHIPPED}/{FILES['amd-kfd']}", f"{SHARE}/installed"])
+def test_an_interrupted_run_goes_with_uninstall(tmp_path, target, before):
+    """Killed as this file is about to get its name, with files that stand in for the archive's."""
+    for version, more in (("first", "old"), ("second", "new")):
+        top = tmp_path / version
+        for name in ("usr/local/bin/oci-gpu-hooks", f"{EXECDIR}/amd-kfd", f"{EXECDIR}/{more}", f"{SHIPPED}/{FILES['amd-kfd']}"):
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            (top / name).write_text(f"#!/bin/sh\n: {version}\n", "ascii")
+            (top / name).chmod(0o755)
+        for name in ("install", "uninstall"):
+            text = (SOURCE_ROOT / "packaging/files" / name).read_text("utf-8")
+            (top / name).write_text(text.replace("@machine@", os.uname().machine), "utf-8")
+        seal(top)
+    program = tmp_path / "mv"
+    program.write_text(f'#!/bin/sh\ncase "$*" in *" /{target}") kill -9 $PPID ;; *) exec /bin/mv "$@" ;; esac\n', "ascii")
+    program.chmod(0o755)
+    subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-euc", BROKEN_OFF, "sh", *before], check=True,
+                   cwd=tmp_path)
+    assert (tmp_path / "left").read_text("utf-8") == ""
 
 
 def test_a_changed_file_is_out_of_force_after_uninstall_and_kept(unpacked, root):
