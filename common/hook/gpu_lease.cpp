@@ -135,7 +135,7 @@ std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &re
 LeaseTerms counted_terms(const Hook &hook, const Request &request, const LeaseOptions &options)
 {
     LeaseTerms terms = lease_terms(request, options);
-    terms.quotas = quotas_of(hook.config(), request.limits, options.quotas);
+    terms.quotas = quotas_of(hook.config(), request, options.quotas);
     if (terms.mode == LeaseMode::Shared)
         terms.max_sharers = options.quotas.max_sharers;
     return terms;

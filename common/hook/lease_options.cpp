@@ -85,7 +85,7 @@ void check(const QuotaOptions &options)
                     "--max-sharers takes a number from 1 to " + std::to_string(most_sharers));
 }
 
-Quotas quotas_of(const std::optional<Config> &config, const KeyLimits &limits, const QuotaOptions &options)
+Quotas quotas_of(const std::optional<Config> &config, const Request &request, const QuotaOptions &options)
 {
     Quotas quotas;
     for (const Quota &quota : options.quotas) {
@@ -94,8 +94,8 @@ Quotas quotas_of(const std::optional<Config> &config, const KeyLimits &limits, c
         else if (config)
             quotas.push_back({quota.name + "=" + engines_value(*config, quota.name), quota.most});
     }
-    if (limits.quota)
-        quotas.push_back({"key:" + limits.quota->name, limits.quota->most});
+    if (request.limits.quota)
+        quotas.push_back({"key:" + request.key, *request.limits.quota});
     for (const Quota &quota : quotas)
         check_quota_name(quota.name);
     std::sort(quotas.begin(), quotas.end(), [](const Quota &a, const Quota &b) { return a.name < b.name; });

@@ -27,7 +27,7 @@
 #include "host/sysroot.h"
 #include "listing/listing.h"
 #include "request/annotations.h"
-#include "request/pod_limit.h"
+#include "request/request.h"
 
 namespace ogh::cdi_devices {
 
