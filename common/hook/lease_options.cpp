@@ -37,8 +37,7 @@ bool is_annotation(const Quota &quota)
 /** One more of an option that is given several times. */
 void add_quota(Quotas &quotas, Quota quota)
 {
-    const auto is_it = [&](const Quota &other) { return other.name == quota.name; };
-    if (std::any_of(quotas.begin(), quotas.end(), is_it))
+    if (has_quota(quotas, quota.name))
         throw Error(ErrorKind::Usage, "--quota takes NAME=N once each: " + quote(quota.name) + " is twice");
     if (is_annotation(quota) && !is_engines_annotation(quota.name))
         throw Error(ErrorKind::Usage,

@@ -83,12 +83,8 @@ public:
 
     [[nodiscard]] std::string of(const LeaseEntry &entry) const
     {
-        if (!entry.waits_for) {
-            std::vector<LeaseKey> keys;
-            for (const LeasedDevice &device : entry.devices)
-                keys.push_back(device.key);
-            return list(keys);
-        }
+        if (!entry.waits_for)
+            return list(keys_of(entry.devices));
         const Demand &demand = *entry.waits_for;
         std::string text = list(demand.fixed);
         if (const std::string any = list(demand.candidates); demand.any != 0 && !any.empty())

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
-#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -496,18 +495,6 @@ template<typename File> File read_whole(const json &document, std::string_view t
     return file;
 }
 
-/** A device of a container, seen from the GPU that it is of. */
-struct HeldDevice {
-    const Allocation *allocation;
-    const LeasedDevice *device;
-};
-
-bool exclude_each_other(const HeldDevice &a, const HeldDevice &b)
-{
-    return a.allocation != b.allocation && conflict(a.device->mode, b.device->mode) &&
-           overlap(a.device->key, b.device->key);
-}
-
 } // namespace
 
 void require_room(const LeaseState &state)
@@ -556,45 +543,6 @@ ContainerLabel within_bounds(const ContainerLabel &label)
 bool watches_too_much(const Ticket &ticket)
 {
     return stored_size(ticket) > max_lease_entry;
-}
-
-std::string contradiction(const LeaseState &state)
-{
-    std::uint64_t last = 0; // numbers that are given out once must not come again
-    for (const Ticket &ticket : state.tickets) {
-        if (ticket.number <= last || ticket.number > state.numbers)
-            return "a ticket has the number " + std::to_string(ticket.number);
-        last = ticket.number;
-    }
-    for (const auto &[key, use] : state.last_used) {
-        if (use > state.uses)
-            return quote(key) + " was used after the last use";
-    }
-    std::set<ProcessId> inits;
-    ByGpu<HeldDevice> uses_by_gpu;
-    for (const Allocation &allocation : state.allocations) {
-        if (!inits.insert(allocation.holder.init).second)
-            return "the process " + std::to_string(allocation.holder.init.pid) + " has two entries";
-        for (const LeasedDevice &device : allocation.devices)
-            uses_by_gpu.add(gpu_of(device.key), {&allocation, &device});
-    }
-    std::set<ProcessId> observers;
-    for (const Allocation &observer : state.observers) {
-        if (!observers.insert(observer.holder.init).second)
-            return "the observer " + std::to_string(observer.holder.init.pid) + " has two entries";
-    }
-    for (const auto &[gpu, uses] : uses_by_gpu) {
-        // Whoever shares is in nobody's way but that of an exclusive one, of which there are few.
-        for (const HeldDevice &one : uses) {
-            if (one.device->mode != LeaseMode::Exclusive)
-                continue;
-            for (const HeldDevice &other : uses) {
-                if (exclude_each_other(one, other))
-                    return quote(one.device->key) + " is held exclusively, and by another one too";
-            }
-        }
-    }
-    return "";
 }
 
 LeaseFile parse_lease_file(std::string_view text)
