@@ -262,8 +262,7 @@ public:
         }
         if (observes)
             refuse_lease(*asked);
-        LeaseDetails lease =
-            observes ? LeaseDetails() : lease_details(*asked, *selectors, policy.max_devices);
+        LeaseRequest lease = observes ? LeaseRequest() : lease_of(*asked, *selectors, policy.max_devices);
         const bool by_environment = written.environment || asked->plugin || (observes && hook_.config());
         return GpuRequest{std::move(*asked), *selectors,     std::move(policy),
                           std::move(lease),  by_environment, hook_.config() ? &*hook_.config() : nullptr};
@@ -286,16 +285,16 @@ private:
                                         asked->what.origin + " does"});
     }
 
-    [[nodiscard]] LeaseDetails lease_details(const Request &asked, const Selectors &selectors,
-                                             const std::optional<unsigned> &max_devices) const
+    [[nodiscard]] LeaseRequest lease_of(const Request &asked, const Selectors &selectors,
+                                        const std::optional<unsigned> &max_devices) const
     {
-        return {counted_terms(hook_, asked, options_.leases),
-                preemption_policy(options_.leases),
-                max_devices,
-                {traits_.tags.type},
-                lease_name(asked, selectors),
-                selectors.all,
-                options_.only_empty};
+        LeaseRequest request = lease_request(hook_, asked, options_.leases);
+        request.max_devices = max_devices;
+        request.counted = {traits_.tags.type};
+        request.name = lease_name(asked, selectors);
+        request.is_for_all = selectors.all;
+        request.only_empty = options_.only_empty;
+        return request;
     }
 
     /**

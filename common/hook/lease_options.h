@@ -74,8 +74,6 @@ struct LeaseTerms {
     LeaseMode mode = LeaseMode::Shared;
     std::chrono::seconds wait{0};
     bool is_explicit = false; ///< asked for, or demanded by the host; not the default
-    Quotas quotas = {};
-    std::optional<unsigned> max_sharers = {};
     std::optional<std::chrono::seconds> hold =
         {}; ///< how long it may have it where others wait; nothing: for ever
 
