@@ -19,8 +19,8 @@
 #include "hook/file_options.h"
 #include "host/sysroot.h"
 #include "kernel/end_signals.h"
+#include "kernel/mount_table.h"
 #include "kernel/process.h"
-#include "kernel/served_mounts.h"
 #include "kernel/user_namespace.h"
 #include "lease/waiting/refusals.h"
 #include "oci/state.h"
@@ -171,10 +171,10 @@ void Hook::print(const std::string &text)
 
 void Hook::go_on_in_child_if_needed()
 {
-    const std::vector<TypedMount> served = served_mounts(view_->mount_policy().inside());
-    if (served.empty())
+    const std::vector<TypedMount> mounts = view_->mount_policy().inside().mounts_that_may_hang();
+    if (mounts.empty())
         return;
-    limit_.go_on_in_child(blame(served, container_.rootfs));
+    limit_.go_on_in_child(blame(mounts, container_.rootfs));
     view_.emplace(container_); // what the other one holds of /proc/self is the parent's
 }
 

@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "build_config.h"
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 #include "kernel/proc_fs.h"
 
 namespace ogh {
@@ -95,7 +95,7 @@ std::optional<ResolvedPath> find_key_file(const Sysroot &sysroot, const std::str
 {
     std::optional<ResolvedPath> place;
     try {
-        place = find_of_root_alone(sysroot, path, ::geteuid());
+        place = find_trusted(sysroot, path, ::geteuid());
     } catch (const Error &error) {
         throw error.as(ErrorKind::BrokenHost, what + " is not used");
     }
