@@ -14,7 +14,7 @@
 #include "hook/lease_options.h"
 #include "host/sysroot.h"
 #include "lease/leases.h"
-#include "request/candidate.h"
+#include "request/availability.h"
 #include "request/selection.h"
 
 namespace ogh {

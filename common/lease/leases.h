@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "host/sysroot.h"
-#include "lease/lease_request.h"
+#include "lease/container_requests.h"
 #include "lease/presence/processes.h"
 #include "lease/rules/preemption.h"
 #include "lease/waiting/lease_store.h"

@@ -7,7 +7,7 @@
 
 #include "lease/leases.h"
 #include "listing/listing.h"
-#include "request/candidate.h"
+#include "request/availability.h"
 
 namespace ogh {
 

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "host/pci_address.h"
-#include "request/candidate.h"
+#include "request/availability.h"
 #include "request/key_file.h"
 #include "request/selectors.h"
 

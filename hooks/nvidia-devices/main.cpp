@@ -32,7 +32,6 @@
 #include "nvidia-devices/plan/plan.h"
 #include "nvidia-devices/request/extras.h"
 #include "request/availability.h"
-#include "request/candidate.h"
 #include "request/selection.h"
 #include "request/selectors.h"
 #include "request/visible_devices.h"
