@@ -54,12 +54,6 @@ bool change(const LeaseStore &store, const std::function<bool(LeaseState &)> &ho
     return has_changed;
 }
 
-void end_hook(const Processes &processes, const Ticket &ticket)
-{
-    if (const auto hook = processes.find(ticket.hook))
-        end_waiting(hook->get());
-}
-
 LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Present &present,
                   const PreemptionPolicy &policy)
 {
@@ -160,37 +154,27 @@ bool Leases::undrain(const LeaseKey &key, const std::optional<std::string> &by)
     return change(*store_, [&](LeaseState &state) { return ogh::undrain(state, key, by); });
 }
 
-std::string Leases::cancel(const std::string &container)
+std::vector<std::string> Leases::cancel(const std::optional<std::string> &container)
 {
     LeaseStore::Session session = store_->open();
     drop_gone(store_->processes(), session.state());
     session.save();
     std::set<std::string> found;
     for (const Ticket &ticket : session.state().tickets) {
-        if (!container.empty() && ticket.holder.container.starts_with(container))
+        if (!container || (!container->empty() && ticket.holder.container.starts_with(*container)))
             found.insert(ticket.holder.container);
     }
-    if (found.empty())
-        throw Error(ErrorKind::NotAvailable, "no container waits whose id begins with " + quote(container));
-    if (found.size() > 1)
+    if (container && found.empty())
+        throw Error(ErrorKind::NotAvailable, "no container waits whose id begins with " + quote(*container));
+    if (container && found.size() > 1)
         throw Error(ErrorKind::Usage, "more than one container waits whose id begins with " +
-                                          quote(container) + ": " + quote_list({found.begin(), found.end()}));
+                                          quote(*container) + ": " +
+                                          quote_list({found.begin(), found.end()}));
     for (const Ticket &ticket : session.state().tickets) {
-        if (ticket.holder.container == *found.begin())
-            end_hook(store_->processes(), ticket);
-    }
-    return *found.begin();
-}
-
-std::vector<std::string> Leases::cancel_all()
-{
-    LeaseStore::Session session = store_->open();
-    drop_gone(store_->processes(), session.state());
-    session.save();
-    std::set<std::string> found;
-    for (const Ticket &ticket : session.state().tickets) {
-        end_hook(store_->processes(), ticket);
-        found.insert(ticket.holder.container);
+        const auto hook =
+            found.contains(ticket.holder.container) ? store_->processes().find(ticket.hook) : std::nullopt;
+        if (hook)
+            end_waiting(hook->get());
     }
     return {found.begin(), found.end()};
 }

@@ -96,13 +96,10 @@ public:
 
     /**
      * Tells the hook of a container that waits to end (SIGTERM): its container does not start, and its place is free.
-     * @param container its id, or a beginning of it that no other one has that waits
-     * @return the id, whole. @throws Error (NotAvailable) if none waits that is called so; (Usage) if several are
+     * @param container its id, or a beginning of it that no other one has that waits; nothing: all that wait
+     * @return their ids, whole. @throws Error (NotAvailable) if none waits that is called so; (Usage) if several are
      */
-    std::string cancel(const std::string &container);
-
-    /** The same of all that wait. @return their ids */
-    std::vector<std::string> cancel_all();
+    std::vector<std::string> cancel(const std::optional<std::string> &container);
 
     /** All that there is, for any user, as far as that one may see; changes nothing. */
     static LeaseList look(const Sysroot &sysroot, const PreemptionPolicy &policy);
