@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <concepts>
-#include <iterator>
 #include <optional>
 #include <ranges>
 #include <type_traits>
@@ -31,7 +30,6 @@ void check_size(size_t size)
 using nlohmann::json;
 
 constexpr const char *lease_file = "the lease file";
-
 constexpr size_t escape_size = 4; // "\\xNN"
 
 [[noreturn]] void refuse(const std::string &why)
@@ -246,7 +244,6 @@ void each_member(auto &visit, Is<PeopleFile> auto &file)
 }
 
 // What a value of its type can be besides.
-
 bool are_possible(const Quotas &quotas, const std::optional<unsigned> &max_sharers)
 {
     const auto is_out_of_order = [](const Quota &a, const Quota &b) { return a.name >= b.name; };
@@ -280,8 +277,7 @@ bool is_possible(const LeasedDevice &device)
 }
 bool is_possible(const HoldLimit &limit)
 {
-    constexpr int most_signal = 64; // of Linux
-    return limit.signal <= most_signal;
+    return limit.signal <= 64; // the last of Linux
 }
 bool is_possible(const DeviceRule &rule)
 {
@@ -314,8 +310,6 @@ concept Map = requires
 {
     typename Value::mapped_type;
 };
-template<typename Value>
-concept List = std::ranges::range<Value>;
 template<typename Value>
 concept Optional = std::same_as<Value, std::optional<typename Value::value_type>>;
 
@@ -372,7 +366,7 @@ template<typename Value> void write(std::string &text, const Value &value)
         for (const auto &[name, member] : value)
             writer(name, member);
         writer.end();
-    } else if constexpr (List<Value>) {
+    } else if constexpr (std::ranges::range<Value>) {
         const char *before = "";
         text += '[';
         for (const auto &item : value) {
@@ -468,7 +462,7 @@ template<typename Value> void read(const json &from, const char *name, Value &va
             refuse_value(name);
         for (const auto &member : from.items())
             read(member.value(), name, value[read_text(member.key(), name)]);
-    } else if constexpr (List<Value>) {
+    } else if constexpr (std::ranges::range<Value>) {
         read_list(from, name, value);
     } else {
         LeaseReader reader(from, name);
