@@ -25,13 +25,11 @@ int cancel(int argc, const char *const *argv)
         throw Error(ErrorKind::Usage, "cancel takes the id of one container, or --all");
     const auto sysroot = options.open();
     Leases::require(*sysroot);
-    if (all) {
-        const std::vector<std::string> ended = Leases(*sysroot).cancel_all();
-        print(ended.empty() ? "no container waits\n"
-                            : "told the hooks of containers " + quote_list(ended) + " to end\n");
-        return EXIT_SUCCESS;
-    }
-    print("told the hook of container " + quote(Leases(*sysroot).cancel(words.front())) + " to end\n");
+    const std::vector<std::string> ended =
+        Leases(*sysroot).cancel(all ? std::nullopt : std::optional(words.front()));
+    print(!all            ? "told the hook of container " + quote(ended.front()) + " to end\n"
+          : ended.empty() ? "no container waits\n"
+                          : "told the hooks of containers " + quote_list(ended) + " to end\n");
     return EXIT_SUCCESS;
 }
 

@@ -198,7 +198,7 @@ public:
         const MemoryFile file(*sysroot_);
         Memory memory = file.read();
         Leases leases(*sysroot_);
-        const std::vector<Drain> drains = leases.list({}).drains;
+        const std::vector<Drain> drains = Leases::look(*sysroot_, {}).drains;
         compare(memory, drains);
         list_gpus();
         const std::vector<PciGpu> with_driver = find_pci_gpus(*sysroot_);

@@ -170,7 +170,7 @@ std::string limits_of(const KeyLimits &limits)
     if (limits.allow)
         add("--allow", *limits.allow);
     if (limits.quota)
-        add("--quota", std::to_string(limits.quota->most));
+        add("--quota", std::to_string(*limits.quota));
     if (limits.allow_capabilities)
         add("--allow-capabilities", *limits.allow_capabilities);
     return text;

@@ -212,7 +212,7 @@ int metrics(int argc, const char *const *argv)
     add_gpus(exposition, lists);
     add_leases(exposition, lists);
     add_counters(exposition, Leases::counts(*sysroot));
-    add_refusals(exposition, Leases::refusals(*sysroot));
+    add_refusals(exposition, read_refusals(*sysroot));
     print(exposition.text());
     return EXIT_SUCCESS;
 }

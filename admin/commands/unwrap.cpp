@@ -20,8 +20,8 @@
 #include "engines/engine.h"
 #include "engines/programs.h"
 #include "host/host_file.h"
-#include "host/root_alone.h"
 #include "host/sysroot.h"
+#include "host/trusted_path.h"
 #include "install/root_files.h"
 #include "kernel/openat2.h"
 
@@ -212,7 +212,7 @@ std::string choose_runc(const RuntimeDirectory &wanted, const Sysroot &sysroot,
             reasons += ", " + why;
             continue;
         }
-        static_cast<void>(find_of_root_alone(sysroot, path, ::geteuid()));
+        static_cast<void>(find_trusted(sysroot, path, ::geteuid()));
         if (chosen.empty())
             chosen = path;
         else if (read_runtime(sysroot, chosen) != read_runtime(sysroot, path))
@@ -256,7 +256,7 @@ std::string name_to_keep(const Sysroot &sysroot, const std::string &path, const 
 Restoration plan_restoration(const RuntimeDirectory &directory, const RuntimeFile &file,
                              const Sysroot &sysroot, const Directories &directories)
 {
-    const auto place = find_of_root_alone(sysroot, directory.path, ::geteuid());
+    const auto place = find_trusted(sysroot, directory.path, ::geteuid());
     if (const std::string why = place ? why_others_may_add(place->fd.get(), ::geteuid()) : ""; !why.empty())
         throw Error(ErrorKind::BrokenHost, quote(directory.path) + " " + why);
     const auto vendors =

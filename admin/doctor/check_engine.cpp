@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "doctor/checks.h"
 #include "host/host_file.h"
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 #include "registration/hooks.h"
 
 namespace ogh::admin {
@@ -51,7 +51,7 @@ bool check_path(const Sysroot &sysroot, const std::string &path, Findings &findi
     const std::string remedy =
         "give it to root, with mode 0755 for a directory and 0644 for a file: " + printable(path);
     try {
-        const auto place = find_of_root_alone(sysroot, path);
+        const auto place = find_trusted(sysroot, path);
         // In a sticky directory others may not replace a file, but may add one.
         const std::string why = place ? why_others_may_add(place->fd.get()) : "";
         if (!why.empty())

@@ -22,7 +22,7 @@
 #include "base/text.h"
 #include "build_config.h"
 #include "doctor/checks.h"
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 #include "kernel/proc_fs.h"
 #include "loader/elf_file.h"
 #include "registration/policy_words.h"
@@ -36,7 +36,7 @@ namespace {
 std::optional<Finding> check_writers(const Sysroot &sysroot, const HookFile &file)
 {
     try {
-        static_cast<void>(find_of_root_alone(sysroot, file.executable));
+        static_cast<void>(find_trusted(sysroot, file.executable));
         return std::nullopt;
     } catch (const Error &error) {
         return Finding{Severity::Error,

@@ -25,8 +25,8 @@
 #include "engines/engine.h"
 #include "engines/worker_words.h"
 #include "host/host_file.h"
-#include "host/root_alone.h"
 #include "host/sysroot.h"
+#include "host/trusted_path.h"
 #include "lease/presence/processes.h"
 #include "registration/manifest.h"
 
@@ -46,8 +46,8 @@ struct ProcessOwner {
 /** The same with its program. */
 struct ProcessIdentity {
     ProcessOwner owner;
-    std::string executable;         ///< its path, as the process names it
-    std::string why_not_root_alone; ///< what lets others than root change that executable; "" if nothing does
+    std::string executable;      ///< its path, as the process names it
+    std::string why_not_trusted; ///< what lets others than root change that executable; "" if nothing does
 
     bool operator==(const ProcessIdentity &) const = default;
 };
@@ -149,7 +149,7 @@ ProcessIdentity identity_of(const Process &process)
 {
     const ProcessOwner owner = owner_of(process, read(process, "status"));
     const std::string executable = read_link(process.directory.get(), "exe", "'exe' of " + named(process));
-    return {owner, executable, why_not_root_alone(open_in(process, "exe", 0).get())};
+    return {owner, executable, why_not_trusted(open_in(process, "exe", 0).get())};
 }
 
 /** Its command line; none of a kernel's thread, of one that has ended or may not be looked at, or above 128 KiB. */
@@ -199,8 +199,8 @@ std::string why_not_believed(const ProcessIdentity &identity)
         return why;
     if (file_name_of(identity.executable) != "concourse")
         return "its executable is " + quote(identity.executable);
-    if (!identity.why_not_root_alone.empty())
-        return "its executable " + quote(identity.executable) + " " + identity.why_not_root_alone;
+    if (!identity.why_not_trusted.empty())
+        return "its executable " + quote(identity.executable) + " " + identity.why_not_trusted;
     return "";
 }
 

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 
 namespace ogh::admin {
 
@@ -124,7 +124,7 @@ std::optional<std::string> find_program(const Sysroot &sysroot, const std::strin
 
 std::optional<Program> open_program(const std::string &path, uid_t other_owner)
 {
-    auto place = find_of_root_alone(Sysroot("/"), path, other_owner);
+    auto place = find_trusted(Sysroot("/"), path, other_owner);
     if (!place)
         return std::nullopt;
     if (!is_executable(*place))

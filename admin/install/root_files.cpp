@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 #include "kernel/openat2.h"
 
 namespace ogh::admin {

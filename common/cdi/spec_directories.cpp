@@ -16,7 +16,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "cdi/spec_parser.h"
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 #include "kernel/directory_entries.h"
 
 namespace ogh::cdi {
@@ -28,7 +28,7 @@ constexpr size_t max_file_size = size_t{4}
 constexpr size_t max_files = 10'000;
 
 /** Whether nobody but root can write it; or this user, whose engine it is then. */
-void require_root_alone(int fd, const std::string &what)
+void require_trusted(int fd, const std::string &what)
 {
     if (const std::string why = why_others_may_add(fd, ::geteuid()); !why.empty())
         throw Error(ErrorKind::BrokenHost, what + " " + why);
@@ -72,10 +72,7 @@ public:
                          : std::nullopt;
     }
 
-    static void check_directory(int directory)
-    {
-        require_root_alone(directory, "a directory on the way to it");
-    }
+    static void check_directory(int directory) { require_trusted(directory, "a directory on the way to it"); }
 
 private:
     static std::string read_in(int directory, const std::string &name)
@@ -86,7 +83,7 @@ private:
             throw SystemError(errno, "it cannot be read", ErrorKind::BrokenHost);
         if (!S_ISREG(status.st_mode))
             throw Error(ErrorKind::BrokenHost, "it is no plain file");
-        require_root_alone(fd.get(), "it");
+        require_trusted(fd.get(), "it");
         return read_all(fd.get(), max_file_size, "it", static_cast<size_t>(status.st_size));
     }
 
@@ -100,7 +97,7 @@ std::optional<ResolvedPath> find_directory(const Sysroot &sysroot, const std::st
     try {
         auto place = sysroot.find(path, Directory::check_directory);
         if (place)
-            require_root_alone(place->fd.get(), "it");
+            require_trusted(place->fd.get(), "it");
         return place;
     } catch (const Error &error) {
         throw Error(ErrorKind::BrokenHost, "the directory " + quote(path) +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/gpu_hook.h"
 
+#include <sys/stat.h>
 #include <linux/capability.h>
 
 #include <map>
@@ -10,24 +11,91 @@
 #include <utility>
 #include <vector>
 
+#include "base/command_line.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cgroup/device_cgroups.h"
 #include "hook/cdi_option.h"
+#include "hook/declared_options.h"
 #include "hook/gpu_lease.h"
-#include "hook/gpu_options.h"
 #include "hook/gpu_vendor.h"
 #include "hook/hook.h"
 #include "lease/leases.h"
 #include "listing/cdi_spec.h"
 #include "listing/lease_listing.h"
-#include "listing/lease_screen.h"
+#include "request/annotations.h"
 #include "request/availability.h"
-#include "request/selection_policy.h"
+#include "request/selection.h"
 
 namespace ogh {
 
 namespace {
+
+/** What every hook for GPUs takes besides the common options; the host's side. */
+struct GpuOptions {
+    std::optional<std::string> allow;
+    std::optional<unsigned> max_devices;
+    bool only_empty = false;
+    std::optional<std::string> from;    ///< what a device plugin's word is taken from
+    std::vector<std::string> observers; ///< KEY=PATTERN each
+    LeaseOptions leases;
+    std::optional<ListFormat> list;
+    std::optional<std::string> cdi; ///< of which kind; "" is the hook's own
+};
+
+/** @param cdi_kind what the vendor's own tools call its devices: "nvidia.com/gpu" */
+void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &options)
+{
+    cli.add(declared("--allow"), options.allow);
+    cli.add(declared("--max-devices"), options.max_devices);
+    cli.add(declared("--only-empty"), options.only_empty);
+    cli.add(declared("--from"), options.from);
+    cli.add(declared("--observer"), options.observers);
+    add_lease_options(cli, options.leases);
+    add_drain_options(cli, options.leases);
+    add_list_options(cli, declared("--list"), declared("--format"), ListFormats::OfGpus, options.list);
+    cli.add_choice(declared("--cdi"), {cdi_kind}, [&](const std::string &kind) { options.cdi = kind; });
+}
+
+/** @throws Error (Usage) if options are given that only make sense with others, or not beside them */
+void check(const GpuOptions &options, const CommonOptions &common)
+{
+    check_cdi(options.cdi.has_value(), options.list.has_value(), common);
+    if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
+        throw Error(ErrorKind::Usage,
+                    "--from goes with none of --request, --opt-in and --cdi: it says who asks");
+    check_observers(options.observers);
+    const bool is_for_one = common.request && common.opt_in != OptIn::Always;
+    if (!options.observers.empty() && (options.cdi || is_for_one))
+        throw Error(ErrorKind::Usage,
+                    "--observer goes with neither --cdi nor --request without --opt-in always: "
+                    "what a container is given by name is not all");
+    check(options.leases);
+}
+
+/**
+ * NVIDIA's programs that have GPUs open only to watch them, where its packages put them. nvidia-persistenced gives its
+ * directory to the user that it goes on as; what is in /run is root's to give.
+ */
+std::vector<Monitor> monitors_of(const Sysroot &sysroot)
+{
+    struct stat status {};
+    const auto directory = sysroot.find("/run/nvidia-persistenced");
+    const bool is_known = directory && ::fstat(directory->fd.get(), &status) == 0;
+    return {{0, "/usr/bin/nvidia-smi"},
+            {0, "/usr/bin/nv-hostengine"},
+            {0, "/usr/bin/dcgm-exporter"},
+            {is_known ? status.st_uid : 0, "/usr/bin/nvidia-persistenced"}};
+}
+
+/** What --from says of the vendor's device plugin. @throws Error (Usage) */
+DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits)
+{
+    DevicePlugin plugin{.names = traits.plugin_names, .is_served_by_tools = traits.is_served_by_tools};
+    if (options.from)
+        plugin.from = parse_plugin_sources({*options.from, "option '--from'"}, plugin.names);
+    return plugin;
+}
 
 /** What --list, --cdi, --drain and --undrain do, without a container. */
 class GpuAdmin final {
@@ -194,8 +262,7 @@ public:
         }
         if (observes)
             refuse_lease(*asked);
-        LeaseDetails lease =
-            observes ? LeaseDetails() : lease_details(*asked, *selectors, policy.max_devices);
+        LeaseRequest lease = observes ? LeaseRequest() : lease_of(*asked, *selectors, policy.max_devices);
         const bool by_environment = written.environment || asked->plugin || (observes && hook_.config());
         return GpuRequest{std::move(*asked), *selectors,     std::move(policy),
                           std::move(lease),  by_environment, hook_.config() ? &*hook_.config() : nullptr};
@@ -218,16 +285,16 @@ private:
                                         asked->what.origin + " does"});
     }
 
-    [[nodiscard]] LeaseDetails lease_details(const Request &asked, const Selectors &selectors,
-                                             const std::optional<unsigned> &max_devices) const
+    [[nodiscard]] LeaseRequest lease_of(const Request &asked, const Selectors &selectors,
+                                        const std::optional<unsigned> &max_devices) const
     {
-        return {counted_terms(hook_, asked, options_.leases),
-                preemption_policy(options_.leases),
-                max_devices,
-                {traits_.tags.type},
-                lease_name(asked, selectors),
-                selectors.all,
-                options_.only_empty};
+        LeaseRequest request = lease_request(hook_, asked, options_.leases);
+        request.max_devices = max_devices;
+        request.counted = {traits_.tags.type};
+        request.name = lease_name(asked, selectors);
+        request.is_for_all = selectors.all;
+        request.only_empty = options_.only_empty;
+        return request;
     }
 
     /**
@@ -319,7 +386,10 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
         vendor.check_options(hook.options(), options.cdi.has_value());
         hook.set_plugin(plugin_of(options, traits));
         hook.set_observers(options.observers);
-        SelectionPolicy policy = policy_of(options.allow, options.max_devices);
+        SelectionPolicy policy;
+        if (options.allow)
+            policy.allow = parse_allowed_selectors({*options.allow, "option '--allow'"});
+        policy.max_devices = options.max_devices;
         GpuAdmin admin(hook, vendor, options);
         if (options.list)
             admin.print_list(policy);

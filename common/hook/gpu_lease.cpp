@@ -67,36 +67,16 @@ DeviceProblems unfit_of(const std::vector<Candidate> &before, const std::vector<
     return unfit;
 }
 
-/** Whom it is for alone. */
-LeaseRequest request_for(const Hook &hook)
+/** Adds whom it is for. */
+void add_container(LeaseRequest &request, const Hook &hook)
 {
     const Config &config = hook.config().value();
-    LeaseRequest request;
     request.init = hook.container().pid;
     request.container = hook.container().id;
     request.program = config.program;
     request.cgroups_path = config.cgroups_path;
     request.label = hook.label();
-    return request;
-}
-
-/** Whom it is for, and how; not yet what. */
-LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
-{
-    LeaseRequest request = request_for(hook);
     request.runtime = hook.parent();
-    request.demand.mode = details.terms.mode;
-    request.demand.quotas = details.terms.quotas;
-    request.demand.max_sharers = details.terms.max_sharers;
-    request.wait = details.terms.wait;
-    request.is_explicit = details.terms.is_explicit;
-    request.preemption = details.preemption;
-    if (details.terms.hold)
-        request.hold = HoldTerms{*details.terms.hold, hold_grace, stop_signal(hook.config().value())};
-    request.max_devices = details.max_devices;
-    request.counted = details.counted;
-    request.name = details.name;
-    return request;
 }
 
 /**
@@ -114,6 +94,7 @@ bool can_hide_open_files(const Config &config, const Sysroot &sysroot)
 
 std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &request, Notes &notes)
 {
+    add_container(request, hook);
     check_stage(request.init); // elsewhere the numbers of processes mean others than those in the leases
     request.notes = &notes;
     if (request.wait.count() != 0) {
@@ -132,13 +113,20 @@ std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &re
 
 } // namespace
 
-LeaseTerms counted_terms(const Hook &hook, const Request &request, const LeaseOptions &options)
+LeaseRequest lease_request(const Hook &hook, const Request &asked, const LeaseOptions &options)
 {
-    LeaseTerms terms = lease_terms(request, options);
-    terms.quotas = quotas_of(hook.config(), request.limits, options.quotas);
+    const LeaseTerms terms = lease_terms(asked, options);
+    LeaseRequest request;
+    request.demand.mode = terms.mode;
+    request.demand.quotas = quotas_of(hook.config(), asked, options.quotas);
     if (terms.mode == LeaseMode::Shared)
-        terms.max_sharers = options.quotas.max_sharers;
-    return terms;
+        request.demand.max_sharers = options.quotas.max_sharers;
+    request.wait = terms.wait;
+    request.is_explicit = terms.is_explicit;
+    request.preemption = preemption_policy(options);
+    if (terms.hold && hook.config())
+        request.hold = HoldTerms{*terms.hold, hold_grace, stop_signal(*hook.config())};
+    return request;
 }
 
 void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wait)
@@ -158,26 +146,22 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
 
 std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
                                   const std::vector<Candidate> &candidates, const GpuLooks &looks,
-                                  const LeaseDetails &details, Notes &notes)
+                                  LeaseRequest request, Notes &notes)
 {
-    LeaseRequest request = request_of(hook, details);
     request.find_unfit = [&] { return unfit_of(candidates, looks.again()); };
-    request.only_empty = details.only_empty;
-    if (choice.any != 0 || details.terms.mode == LeaseMode::Exclusive || details.only_empty)
+    if (choice.any != 0 || request.demand.mode == LeaseMode::Exclusive || request.only_empty)
         request.find_users = looks.users;
     request.demand.fixed = keys_of(choice.fixed, candidates);
     request.demand.any = choice.any;
     request.demand.candidates = keys_of(choice.candidates, candidates);
-    request.is_for_all = details.is_for_all;
     request.others = keys_of(choice.others, candidates);
     request.name_device = namer(candidates);
     return take(hook, sysroot, request, notes);
 }
 
 std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
-                                  const LeaseDetails &details, NameDevice name_device, Notes &notes)
+                                  LeaseRequest request, NameDevice name_device, Notes &notes)
 {
-    LeaseRequest request = request_of(hook, details);
     request.demand.fixed = std::move(keys);
     request.word = "devices";
     request.name_device = std::move(name_device);
@@ -192,7 +176,8 @@ void note_observer(Hook &hook, const Sysroot &sysroot, const std::vector<size_t>
     auto leases = Leases::open(sysroot, hook.history());
     if (!leases)
         return;
-    LeaseRequest request = request_for(hook);
+    LeaseRequest request;
+    add_container(request, hook);
     request.demand.fixed = keys_of(chosen, candidates);
     leases->observe(request);
     drop_capabilities({CAP_KILL});

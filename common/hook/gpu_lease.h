@@ -14,16 +14,16 @@
 #include "hook/lease_options.h"
 #include "host/sysroot.h"
 #include "lease/leases.h"
-#include "request/candidate.h"
+#include "request/availability.h"
 #include "request/selection.h"
 
 namespace ogh {
 
 /**
- * The same, with what counts beside other containers.
+ * What the container and the host's options say of a lease: how it is had, waited for and counted; not yet of what.
  * @throws Error as lease_terms() and quotas_of()
  */
-LeaseTerms counted_terms(const Hook &hook, const Request &request, const LeaseOptions &options);
+LeaseRequest lease_request(const Hook &hook, const Request &asked, const LeaseOptions &options);
 
 /**
  * Refuses a wait that the runtime would cut short: one that config.json has this executable with a timeout for that is
@@ -32,17 +32,6 @@ LeaseTerms counted_terms(const Hook &hook, const Request &request, const LeaseOp
  */
 void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wait);
 
-/** What is left to say of a request, besides its devices. */
-struct LeaseDetails {
-    LeaseTerms terms;
-    PreemptionPolicy preemption;
-    std::optional<unsigned> max_devices; ///< together with what the container has already of what counts
-    std::vector<std::string> counted;    ///< as LeaseRequest has it
-    std::string name = {};               ///< as LeaseRequest has it
-    bool is_for_all = false;
-    bool only_empty = false; ///< as LeaseRequest has it
-};
-
 /** What of the host's GPUs is looked at when a lease is taken. */
 struct GpuLooks {
     std::function<const std::vector<Candidate> &()> again; ///< the GPUs as they are now
@@ -50,21 +39,21 @@ struct GpuLooks {
 };
 
 /**
- * Takes leases of what the choice means, or waits for them, and puts on the hook's undo log that they are given back.
+ * Takes leases of what the choice means, as lease_request() has it, or waits for them, and puts on the hook's undo log that they are given back.
  * @param looks after a wait: what cannot be given any more is passed by, and others are waited for; who uses GPUs is
  *        asked where that makes a difference
  * @throws Error as Leases::take() does
  */
 std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
                                   const std::vector<Candidate> &candidates, const GpuLooks &looks,
-                                  const LeaseDetails &details, Notes &notes);
+                                  LeaseRequest request, Notes &notes);
 
 /**
  * The same for devices that leave no choice.
  * @param name_device for messages
  */
 std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
-                                  const LeaseDetails &details, NameDevice name_device, Notes &notes);
+                                  LeaseRequest request, NameDevice name_device, Notes &notes);
 
 /**
  * Writes down that the container sees these devices without a lease, as far as this host keeps leases; not with --plan.

@@ -29,7 +29,7 @@ struct GpuRequest {
     Request asked;
     Selectors selectors; ///< as its variables have it, where they choose the GPUs
     SelectionPolicy policy;
-    LeaseDetails lease;
+    LeaseRequest lease;
     bool by_environment = false;    ///< its variables choose, or a device plugin does: there is a config.json
     const Config *config = nullptr; ///< of the container; nullptr with --plan by hand
 };

@@ -19,8 +19,10 @@
 #include "hook/file_options.h"
 #include "host/sysroot.h"
 #include "kernel/end_signals.h"
+#include "kernel/mount_table.h"
 #include "kernel/process.h"
-#include "kernel/served_mounts.h"
+#include "kernel/user_namespace.h"
+#include "lease/waiting/refusals.h"
 #include "oci/state.h"
 
 namespace ogh {
@@ -59,8 +61,7 @@ struct VersionNote {
 
 Hook::Hook(const char *name, const char *description, Log &log, TimeLimit &limit)
     : name_(name), parent_(::getppid()), log_(log), limit_(limit),
-      cli_(name, description), progress_{Cancellation(&limit)},
-      records_(name, options_, log, [this]() -> const Sysroot & { return sysroot(); })
+      cli_(name, description), progress_{Cancellation(&limit)}
 {
 }
 
@@ -156,7 +157,7 @@ std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
         label_.asker = asked->asker_text();
         if (label_.user.empty())
             label_.user = login_user();
-        records_.prepare();
+        prepare_records();
     }
     if (asked && !options_.plan)
         block_end_signals(); // from here on there may be something to take back
@@ -170,10 +171,10 @@ void Hook::print(const std::string &text)
 
 void Hook::go_on_in_child_if_needed()
 {
-    const std::vector<TypedMount> served = served_mounts(view_->mount_policy().inside());
-    if (served.empty())
+    const std::vector<TypedMount> mounts = view_->mount_policy().inside().mounts_that_may_hang();
+    if (mounts.empty())
         return;
-    limit_.go_on_in_child(blame(served, container_.rootfs));
+    limit_.go_on_in_child(blame(mounts, container_.rootfs));
     view_.emplace(container_); // what the other one holds of /proc/self is the parent's
 }
 
@@ -246,6 +247,65 @@ void Hook::try_to(const std::function<void()> &work)
     }
 }
 
+std::shared_ptr<History> Hook::history()
+{
+    if (history_ || options_.only_looks)
+        return history_;
+    const std::string &path = options_.history;
+    // Of the root of a user namespace nobody knows whose /var that is.
+    if (path.empty() ? in_initial_user_namespace() : path != "none")
+        history_ = std::make_shared<History>(sysroot(), path.empty() ? default_history : path, name_);
+    return history_;
+}
+
+/** Opens on the host what works in the container too. @throws Error */
+void Hook::prepare_records()
+{
+    if (std::exchange(has_prepared_records_, true) || options_.only_looks)
+        return;
+    static_cast<void>(history());
+    try {
+        lease_place_ = LeaseDirectory::place(sysroot());
+    } catch (const Error &) { // NOLINT(bugprone-empty-catch): who needs it will say so
+    }
+}
+
+/** No container waits for numbers, and no message is about them. */
+void Hook::count_refusal(int status) noexcept
+try {
+    if (lease_place_)
+        ogh::count_refusal(std::move(*lease_place_).make(), name_, static_cast<size_t>(status));
+} catch (const std::exception &) {
+    return;
+}
+
+void Hook::write_refusal(const std::exception &error) noexcept
+try {
+    if (container_.id.empty())
+        return; // by hand
+    prepare_records();
+    const auto *const known = dynamic_cast<const Error *>(&error);
+    const int status = static_cast<int>(exit_status(known == nullptr ? ErrorKind::Failure : known->kind()));
+    if (history_) {
+        HistoryLine line = history_->begin("refused");
+        line.add("container", container_.id);
+        add_label(line, label_);
+        line.add_number("status", static_cast<std::uint64_t>(status));
+        line.add("reason", error.what());
+        history_->add(std::move(line));
+        say_history_problem();
+    }
+    count_refusal(status);
+} catch (const std::exception &problem) {
+    log_.write(LogLevel::Warning, std::string(problem.what()) + ", ignoring");
+}
+
+void Hook::say_history_problem() const
+{
+    if (history_ && !history_->problem().empty())
+        log_.write(LogLevel::Warning, history_->problem() + ", ignoring");
+}
+
 int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,
              const std::vector<unsigned> &linux_capabilities)
 {
@@ -265,11 +325,11 @@ int run_hook(const char *name, const char *description, const std::function<void
             body(hook);
         } catch (const std::exception &error) {
             hook.say_notes();
-            hook.records().write_refusal(hook.container().id, hook.label(), error);
+            hook.write_refusal(error);
             throw;
         }
         hook.say_notes();
-        hook.records().say_problem();
+        hook.say_history_problem();
     } catch (const Error &error) {
         return failed(error.kind(), error.what());
     } catch (const std::bad_alloc &) {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,12 +14,13 @@
 #include "base/command_line.h"
 #include "base/log.h"
 #include "edits/edits.h"
+#include "history/history.h"
 #include "hook/options.h"
-#include "hook/records.h"
 #include "host/sysroot.h"
 #include "image/container_view.h"
 #include "kernel/progress.h"
 #include "kernel/time_limit.h"
+#include "lease/waiting/lease_directory.h"
 #include "oci/config.h"
 #include "oci/container_label.h"
 #include "request/request.h"
@@ -105,9 +107,13 @@ public:
     const Sysroot &sysroot();
 
     /** Where what comes and goes is written down; nothing where it is not. First called on the host. @throws Error */
-    [[nodiscard]] std::shared_ptr<History> history() { return records_.history(); }
+    [[nodiscard]] std::shared_ptr<History> history();
 
-    [[nodiscard]] Records &records() { return records_; }
+    /** Writes down that the container is refused, if there is one. What is wrong with the history goes to the log. */
+    void write_refusal(const std::exception &error) noexcept;
+
+    /** Says what is wrong with the history, if something is. */
+    void say_history_problem() const;
 
     /** Gives this run so much more time, for what it is going to wait for. */
     void extend_time(std::chrono::seconds by) { limit_.extend(by); }
@@ -138,6 +144,8 @@ private:
     [[nodiscard]] bool is_being_created(const Edits &edits) const;
 
     void go_on_in_child_if_needed();
+    void prepare_records();
+    void count_refusal(int status) noexcept;
 
     const char *name_;
     pid_t parent_;
@@ -152,7 +160,9 @@ private:
     Progress progress_;
     std::string not_creating_; ///< see State
     std::optional<Sysroot> sysroot_;
-    Records records_;
+    std::shared_ptr<History> history_;
+    std::optional<LeaseDirectory> lease_place_;
+    bool has_prepared_records_ = false;
 };
 
 /**

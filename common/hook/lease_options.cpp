@@ -37,8 +37,7 @@ bool is_annotation(const Quota &quota)
 /** One more of an option that is given several times. */
 void add_quota(Quotas &quotas, Quota quota)
 {
-    const auto is_it = [&](const Quota &other) { return other.name == quota.name; };
-    if (std::any_of(quotas.begin(), quotas.end(), is_it))
+    if (has_quota(quotas, quota.name))
         throw Error(ErrorKind::Usage, "--quota takes NAME=N once each: " + quote(quota.name) + " is twice");
     if (is_annotation(quota) && !is_engines_annotation(quota.name))
         throw Error(ErrorKind::Usage,
@@ -85,7 +84,7 @@ void check(const QuotaOptions &options)
                     "--max-sharers takes a number from 1 to " + std::to_string(most_sharers));
 }
 
-Quotas quotas_of(const std::optional<Config> &config, const KeyLimits &limits, const QuotaOptions &options)
+Quotas quotas_of(const std::optional<Config> &config, const Request &request, const QuotaOptions &options)
 {
     Quotas quotas;
     for (const Quota &quota : options.quotas) {
@@ -94,8 +93,8 @@ Quotas quotas_of(const std::optional<Config> &config, const KeyLimits &limits, c
         else if (config)
             quotas.push_back({quota.name + "=" + engines_value(*config, quota.name), quota.most});
     }
-    if (limits.quota)
-        quotas.push_back({"key:" + limits.quota->name, limits.quota->most});
+    if (request.limits.quota)
+        quotas.push_back({"key:" + request.key, *request.limits.quota});
     for (const Quota &quota : quotas)
         check_quota_name(quota.name);
     std::sort(quotas.begin(), quotas.end(), [](const Quota &a, const Quota &b) { return a.name < b.name; });

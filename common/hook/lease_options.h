@@ -10,7 +10,6 @@
 #include "lease/rules/preemption.h"
 #include "lease/state/lease_state.h"
 #include "oci/config.h"
-#include "request/key_file.h"
 #include "request/request.h"
 
 namespace ogh {
@@ -34,7 +33,7 @@ void check(const QuotaOptions &options);
  * @param options as check() accepts them
  * @throws Error: Denied as engines_value() does; Usage for a name that is too long to be written down
  */
-Quotas quotas_of(const std::optional<Config> &config, const KeyLimits &limits, const QuotaOptions &options);
+Quotas quotas_of(const std::optional<Config> &config, const Request &request, const QuotaOptions &options);
 
 /** The host's side of leases. */
 struct LeaseOptions {
@@ -75,8 +74,6 @@ struct LeaseTerms {
     LeaseMode mode = LeaseMode::Shared;
     std::chrono::seconds wait{0};
     bool is_explicit = false; ///< asked for, or demanded by the host; not the default
-    Quotas quotas = {};
-    std::optional<unsigned> max_sharers = {};
     std::optional<std::chrono::seconds> hold =
         {}; ///< how long it may have it where others wait; nothing: for ever
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "hook/declared_options.h"
-#include "request/annotation_patterns.h"
+#include "request/annotations.h"
 
 namespace ogh {
 

@@ -6,7 +6,7 @@
 
 #include "base/command_line.h"
 #include "base/log.h"
-#include "request/opt_in.h"
+#include "request/request.h"
 
 namespace ogh {
 

@@ -5,11 +5,16 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 
 namespace ogh {
 
@@ -57,6 +62,23 @@ std::string point_of(libmnt_fs *entry)
     if (point.ends_with(removed))
         point.resize(point.size() - removed.size());
     return point;
+}
+
+/** Filesystems that the kernel reads from a disk, of which libmount has no list; without fuseblk. */
+constexpr auto disk_types = std::to_array<std::string_view>(
+    {"bcachefs", "btrfs", "cramfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "iso9660", "jfs",
+     "nilfs2", "ntfs3", "reiserfs", "squashfs", "udf", "vfat", "xfs", "zfs"});
+
+/**
+ * What has no source counts as a pseudo filesystem to libmount, some that a process or a hypervisor serves as well. autofs
+ * is none of these although a daemon answers: most hosts have one (systemd's for binfmt_misc), and a signal ends that
+ * wait (fs/autofs/waitq.c).
+ */
+bool may_hang(const std::string &type)
+{
+    if (type == "fuse" || type.starts_with("fuse.") || type == "vboxsf" || type == "virtiofs")
+        return true;
+    return mnt_fstype_is_pseudofs(type.c_str()) == 0 && !contains(disk_types, type);
 }
 
 } // namespace
@@ -128,12 +150,11 @@ std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) 
     return ids;
 }
 
-std::vector<TypedMount>
-MountTable::mounts_of_type(const std::function<bool(const std::string &type)> &matches) const
+std::vector<TypedMount> MountTable::mounts_that_may_hang() const
 {
     std::vector<TypedMount> mounts;
     find_entry(table_.get(), [&](libmnt_fs *entry) {
-        if (std::string type = text(mnt_fs_get_fstype(entry)); matches(type))
+        if (std::string type = text(mnt_fs_get_fstype(entry)); may_hang(type))
             mounts.push_back({point_of(entry), std::move(type)});
         return false;
     });
@@ -160,6 +181,28 @@ std::vector<CgroupMount> MountTable::cgroup_mounts(const std::string &controller
     };
     find_entry(table_.get(), add, MNT_ITER_BACKWARD);
     return mounts;
+}
+
+std::string blame(const std::vector<TypedMount> &mounts, const std::string &rootfs)
+{
+    constexpr size_t shown = 4;
+    std::vector<std::string> inside;
+    std::vector<std::string> all;
+    for (const TypedMount &mount : mounts) {
+        const bool is_inside = !rootfs.empty() && (mount.point + "/").starts_with(rootfs + "/");
+        const std::string inner = is_inside ? mount.point.substr(rootfs.size()) : mount.point;
+        all.push_back(quote(inner.empty() ? "/" : inner) + " (" + as_utf8(mount.type) + ")");
+        if (is_inside)
+            inside.push_back(all.back());
+    }
+    const std::vector<std::string> &names = inside.empty() ? all : inside;
+    std::string listed;
+    for (size_t i = 0; i < std::min(names.size(), shown); ++i)
+        listed += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > shown)
+        listed += ", and " + std::to_string(names.size() - shown) + " more";
+    return "; mounts that another process or machine has to answer for: " + listed +
+           ". See to those, or start the container without them";
 }
 
 } // namespace ogh

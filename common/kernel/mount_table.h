@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,9 +63,14 @@ public:
     /** The mounts whose source, as it was named when they were made, is `source`; in the table's order. */
     [[nodiscard]] std::vector<std::uint64_t> ids_of_source(const std::string &source) const;
 
-    /** The mounts whose filesystem's type `matches`, in the table's order. */
-    [[nodiscard]] std::vector<TypedMount>
-    mounts_of_type(const std::function<bool(const std::string &type)> &matches) const;
+    /**
+     * The mounts whose filesystem is served by another process or another machine (FUSE, NFS and their like), in the table's
+     * order: whoever uses one waits for as long as that takes. A type that is not known counts as served.
+     *
+     * All of a namespace count, wherever they are: a layer of an overlay is in the table under another path, and a path may
+     * lead anywhere by symlinks.
+     */
+    [[nodiscard]] std::vector<TypedMount> mounts_that_may_hang() const;
 
     /** Where the mount is attached; "" if it is not listed. */
     [[nodiscard]] std::string mount_point(std::uint64_t mount_id) const;
@@ -83,5 +87,12 @@ private:
 
     std::unique_ptr<libmnt_table, Release> table_;
 };
+
+/**
+ * Which of the mounts that may hang may be at fault where a process has not come to its end in time, in words that follow "gave up": those
+ * in the container, or all if it has none.
+ * @param rootfs of the container on the host: what is below it is named as the container does; "" for no container
+ */
+std::string blame(const std::vector<TypedMount> &mounts, const std::string &rootfs);
 
 } // namespace ogh

@@ -14,53 +14,18 @@ namespace ogh {
 namespace {
 
 /** What tells later how long it may have what it was given, and whether something has begun in it. */
-void note_limits(const Processes &processes, LeaseState &state, const LeaseRequest &request,
-                 const ProcessId &init, std::int64_t now)
+void note_limits(const Processes &processes, Allocation &own, const LeaseRequest &request, std::int64_t now)
 {
-    for (Allocation &allocation : state.allocations) {
-        if (allocation.holder.init != init)
-            continue;
-        if (allocation.taken_ns == now && contains(request.preemption.idle_inits, request.program))
-            allocation.others_cpu_ns = cpu_of_others(processes, allocation.holder);
-        if (!request.hold)
-            continue;
-        const std::int64_t until = allocation.taken_ns + request.hold->most.count();
-        if (!allocation.limit || until < allocation.limit->until_ns)
-            allocation.limit = HoldLimit{until, request.hold->grace.count(), request.hold->signal};
-    }
-}
-
-/** Until the container has what it is given now, what an earlier request has noted is not all that it has. */
-void forget_rules(LeaseState &state, const Grant &grant)
-{
-    for (Allocation &allocation : state.allocations) {
-        if (allocation.holder.init == grant.init && allocation.rules && !grant.added.empty())
-            allocation.rules = DeviceRules();
-    }
+    if (own.taken_ns == now && contains(request.preemption.idle_inits, request.program))
+        own.others_cpu_ns = cpu_of_others(processes, own.holder);
+    if (!request.hold)
+        return;
+    const std::int64_t until = own.taken_ns + request.hold->most.count();
+    if (!own.limit || until < own.limit->until_ns)
+        own.limit = HoldLimit{until, request.hold->grace.count(), request.hold->signal};
 }
 
 using Keys = std::vector<LeaseKey>;
-
-template<typename Allocations> auto *find_allocation(Allocations &allocations, const ProcessId &init)
-{
-    const auto found =
-        std::find_if(allocations.begin(), allocations.end(),
-                     [&](const Allocation &allocation) { return allocation.holder.init == init; });
-    return found == allocations.end() ? nullptr : &*found;
-}
-
-bool overlaps_one_of(const Keys &keys, const LeaseKey &key)
-{
-    return std::any_of(keys.begin(), keys.end(), [&](const LeaseKey &other) { return overlap(other, key); });
-}
-
-Keys keys_of(const Allocation &allocation)
-{
-    Keys keys;
-    for (const LeasedDevice &device : allocation.devices)
-        keys.push_back(device.key);
-    return keys;
-}
 
 /** The hook that asks, as the name of the request begins. */
 std::string for_all_of(const std::string &name)
@@ -91,38 +56,24 @@ void keep_further(Demand &demand, const Keys &had)
                                                  std::to_string(demand.candidates.size()) + " are left");
 }
 
-bool counts(const std::vector<std::string> &counted, const LeaseKey &key)
-{
-    return std::find(counted.begin(), counted.end(), vendor_in(key)) != counted.end();
-}
-
-/**
- * How many devices of those that count the container has once these are granted.
- * @param counted as LeaseRequest has it
- */
-size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted,
-                  const std::vector<std::string> &counted)
-{
-    std::set<LeaseKey> keys(granted.begin(), granted.end());
-    for (const Allocation &allocation : state.allocations) {
-        for (const LeasedDevice &device : allocation.devices) {
-            if (allocation.holder.init == init && counts(counted, device.key))
-                keys.insert(device.key);
-        }
-    }
-    return keys.size();
-}
-
+/** Of the devices that count the container has so many once these are granted. */
 void check_count(const LeaseState &state, const LeaseRequest &request, const ProcessId &init,
                  const std::vector<LeaseKey> &granted)
 {
     if (!request.max_devices || granted.empty())
         return;
-    const size_t count = count_with(state, init, granted, request.counted);
-    if (count > *request.max_devices)
-        throw Error(ErrorKind::Denied,
-                    "with what it was given before the container would have " + std::to_string(count) + " " +
-                        request.word + ", and --max-devices allows " + std::to_string(*request.max_devices));
+    std::set<LeaseKey> keys(granted.begin(), granted.end());
+    if (const Allocation *const own = find_allocation(state.allocations, init)) {
+        for (const LeasedDevice &device : own->devices) {
+            if (contains(request.counted, vendor_in(device.key)))
+                keys.insert(device.key);
+        }
+    }
+    if (keys.size() > *request.max_devices)
+        throw Error(ErrorKind::Denied, "with what it was given before the container would have " +
+                                           std::to_string(keys.size()) + " " + request.word +
+                                           ", and --max-devices allows " +
+                                           std::to_string(*request.max_devices));
 }
 
 } // namespace
@@ -134,8 +85,12 @@ Grant enter_grant(const Processes &processes, LeaseState &state, const LeaseRequ
     const ProcessId &init = ticket.holder.init;
     check_count(state, request, init, granted);
     Grant grant = enter(state, ticket.holder, ticket, granted, now);
-    note_limits(processes, state, request, init, now);
-    forget_rules(state, grant);
+    if (Allocation *const own = find_allocation(state.allocations, init)) {
+        note_limits(processes, *own, request, now);
+        // Until the container has what it is given now, what an earlier request has noted is not all that it has.
+        if (own->rules && !grant.added.empty())
+            own->rules = DeviceRules();
+    }
     grant.requests_before = note_request(state, init, remaining, granted);
     return grant;
 }
@@ -148,7 +103,7 @@ RemainingRequest remaining_request(const LeaseState &state, const ProcessId &ini
     if (own == nullptr || request.is_for_all)
         return remaining;
     Demand &demand = remaining.demand;
-    const Keys had = keys_of(*own);
+    const Keys had = keys_of(own->devices);
     const auto before = request.name.empty() ? own->requests.end() : own->requests.find(request.name);
     const bool has_all = !request.name.empty() && own->requests.contains(for_all_of(request.name));
     if (before != own->requests.end() || has_all) {

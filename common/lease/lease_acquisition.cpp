@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lease/lease_acquisition.h"
-
 #include <malloc.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "base/text.h"
 #include "kernel/end_signals.h"
 #include "lease/container_requests.h"
+#include "lease/leases.h"
 #include "lease/presence/eviction.h"
 #include "lease/presence/presence.h"
 #include "lease/rules/busy_text.h"
@@ -38,12 +37,6 @@ constexpr std::int64_t look_again_ns = 5'000'000'000;
 constexpr std::int64_t preemption_limit_ns = 15'000'000'000;
 
 constexpr std::int64_t most_idle_time_waited_for = 2'000'000'000;
-
-bool has_something(const LeaseState &state, const ProcessId &init)
-{
-    return std::any_of(state.allocations.begin(), state.allocations.end(),
-                       [&](const Allocation &allocation) { return allocation.holder.init == init; });
-}
 
 bool is_in(const LeaseState &state, std::uint64_t number)
 {
@@ -311,7 +304,7 @@ std::string LeaseAcquisition::waited_text() const
 /** For who looks for the holder elsewhere. */
 std::string LeaseAcquisition::scope_text() const
 {
-    const std::string &scope = store_->scope();
+    const std::string &scope = store_->directory().scope();
     return scope.empty() ? "" : "; leases here bind " + scope + " alone";
 }
 
@@ -400,8 +393,9 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
 {
     const Claim claim{holder_.first.init, empty.is_enough ? empty.demand : remaining_.demand, ticket_};
     Attempt attempt;
-    attempt.may_wait =
-        !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
+    attempt.may_wait = !decision.is_hopeless &&
+                       find_allocation(state.allocations, holder_.first.init) == nullptr &&
+                       now < deadline_ns_;
     attempt.sleep_end.at_ns = deadline_ns_;
     const bool is_first = !decision.is_hopeless && !decision.is_behind;
     if (is_first || !attempt.may_wait)
@@ -522,9 +516,9 @@ void LeaseAcquisition::wait_for(const Attempt &attempt)
 
 } // namespace
 
-Lease acquire(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request)
+Lease Leases::take(const LeaseRequest &request)
 {
-    return LeaseAcquisition(std::move(store), request).take();
+    return LeaseAcquisition(store_, request).take();
 }
 
 } // namespace ogh

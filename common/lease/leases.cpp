@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "lease/lease_acquisition.h"
 #include "lease/presence/container_cgroup.h"
 #include "lease/presence/eviction.h"
 #include "lease/presence/presence.h"
@@ -39,13 +38,6 @@ void add_preemptible(const Processes &processes, Allocation allocation, const Pr
     }
 }
 
-/** So that the time counts from the first look on. */
-void note_looks(const Processes &processes, LeaseState &state, const PreemptionPolicy &policy)
-{
-    for (Allocation &allocation : state.allocations)
-        static_cast<void>(look_at(processes, allocation, policy, boottime_ns()));
-}
-
 /** Which place it has among the tickets that wait for what it asks for. */
 size_t place_of(const LeaseState &state, const Ticket &ticket)
 {
@@ -62,17 +54,11 @@ bool change(const LeaseStore &store, const std::function<bool(LeaseState &)> &ho
     return has_changed;
 }
 
-void end_hook(const Processes &processes, const Ticket &ticket)
-{
-    if (const auto hook = processes.find(ticket.hook))
-        end_waiting(hook->get());
-}
-
 LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Present &present,
                   const PreemptionPolicy &policy)
 {
     const Processes &processes = store.processes();
-    LeaseList list{{}, state.drains, store.scope(), state};
+    LeaseList list{{}, state.drains, store.directory().scope(), state};
     LeasePeople people = read_people(store.directory());
     const auto add = [&](const Holder &holder, std::int64_t since) -> LeaseEntry & {
         LeaseEntry &entry = list.entries.emplace_back();
@@ -144,11 +130,6 @@ void Leases::require(const Sysroot &sysroot, const std::string &what)
                     "only root may " + what + ", of the host or of its user namespace");
 }
 
-Lease Leases::take(const LeaseRequest &request)
-{
-    return acquire(store_, request);
-}
-
 void Leases::observe(const LeaseRequest &request)
 {
     const Processes &processes = store_->processes();
@@ -168,59 +149,34 @@ bool Leases::drain(const Drain &drain)
     return change(*store_, [&](LeaseState &state) { return ogh::drain(state, drain); });
 }
 
-bool Leases::undrain(const LeaseKey &key)
-{
-    return change(*store_, [&](LeaseState &state) { return ogh::undrain(state, key); });
-}
-
-bool Leases::undrain(const LeaseKey &key, const std::string &by)
+bool Leases::undrain(const LeaseKey &key, const std::optional<std::string> &by)
 {
     return change(*store_, [&](LeaseState &state) { return ogh::undrain(state, key, by); });
 }
 
-std::string Leases::cancel(const std::string &container)
+std::vector<std::string> Leases::cancel(const std::optional<std::string> &container)
 {
     LeaseStore::Session session = store_->open();
     drop_gone(store_->processes(), session.state());
     session.save();
     std::set<std::string> found;
     for (const Ticket &ticket : session.state().tickets) {
-        if (!container.empty() && ticket.holder.container.starts_with(container))
+        if (!container || (!container->empty() && ticket.holder.container.starts_with(*container)))
             found.insert(ticket.holder.container);
     }
-    if (found.empty())
-        throw Error(ErrorKind::NotAvailable, "no container waits whose id begins with " + quote(container));
-    if (found.size() > 1)
+    if (container && found.empty())
+        throw Error(ErrorKind::NotAvailable, "no container waits whose id begins with " + quote(*container));
+    if (container && found.size() > 1)
         throw Error(ErrorKind::Usage, "more than one container waits whose id begins with " +
-                                          quote(container) + ": " + quote_list({found.begin(), found.end()}));
+                                          quote(*container) + ": " +
+                                          quote_list({found.begin(), found.end()}));
     for (const Ticket &ticket : session.state().tickets) {
-        if (ticket.holder.container == *found.begin())
-            end_hook(store_->processes(), ticket);
-    }
-    return *found.begin();
-}
-
-std::vector<std::string> Leases::cancel_all()
-{
-    LeaseStore::Session session = store_->open();
-    drop_gone(store_->processes(), session.state());
-    session.save();
-    std::set<std::string> found;
-    for (const Ticket &ticket : session.state().tickets) {
-        end_hook(store_->processes(), ticket);
-        found.insert(ticket.holder.container);
+        const auto hook =
+            found.contains(ticket.holder.container) ? store_->processes().find(ticket.hook) : std::nullopt;
+        if (hook)
+            end_waiting(hook->get());
     }
     return {found.begin(), found.end()};
-}
-
-LeaseList Leases::list(const PreemptionPolicy &policy)
-{
-    LeaseStore::Session session = store_->open();
-    const Present present = drop_gone(store_->processes(), session.state());
-    expire(session.state(), boottime_ns());
-    note_looks(store_->processes(), session.state(), policy);
-    session.save();
-    return list_of(*store_, session.state(), present, policy);
 }
 
 LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
@@ -242,13 +198,14 @@ LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
 LeaseCounts Leases::counts(const Sysroot &sysroot)
 {
     auto directory = LeaseDirectory::find(sysroot);
-    return directory ? LeaseStore(std::move(*directory)).counts() : LeaseCounts();
-}
-
-Refusals Leases::refusals(const Sysroot &sysroot)
-{
-    const auto directory = LeaseDirectory::find(sysroot);
-    return directory ? read_refusals(*directory) : Refusals();
+    if (!directory)
+        return {};
+    const LeaseState state = LeaseStore(std::move(*directory)).read();
+    LeaseCounts counts = state.counts;
+    const std::int64_t now = boottime_ns();
+    for (const Allocation &allocation : state.allocations)
+        counts.add_time(devices_by_vendor(allocation), now - allocation.taken_ns);
+    return counts;
 }
 
 Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes)
@@ -272,9 +229,7 @@ Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes
     notes.push_back({LogLevel::Info, "no lease is taken: " + why_no_lease_place()});
     std::vector<LeaseKey> devices = demand.fixed;
     for (const LeaseKey &key : demand.candidates) {
-        const auto overlaps = [&](const LeaseKey &other) { return overlap(other, key); };
-        if (devices.size() < demand.fixed.size() + demand.any &&
-            std::none_of(devices.begin(), devices.end(), overlaps))
+        if (devices.size() < demand.fixed.size() + demand.any && !overlaps_one_of(devices, key))
             devices.push_back(key);
     }
     if (devices.size() < demand.fixed.size() + demand.any)

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "host/sysroot.h"
-#include "lease/lease_request.h"
+#include "lease/container_requests.h"
 #include "lease/presence/processes.h"
 #include "lease/rules/preemption.h"
 #include "lease/waiting/lease_store.h"
@@ -88,33 +88,24 @@ public:
      */
     bool drain(const Drain &drain);
 
-    /** @return whether it was drained, by just this key */
-    bool undrain(const LeaseKey &key);
-
-    /** Only what that program has drained, see Drain::by. @return the same */
-    bool undrain(const LeaseKey &key, const std::string &by);
+    /**
+     * @param by only what that program has drained, see Drain::by; nothing: whoever has
+     * @return whether it was drained, by just this key
+     */
+    bool undrain(const LeaseKey &key, const std::optional<std::string> &by = {});
 
     /**
      * Tells the hook of a container that waits to end (SIGTERM): its container does not start, and its place is free.
-     * @param container its id, or a beginning of it that no other one has that waits
-     * @return the id, whole. @throws Error (NotAvailable) if none waits that is called so; (Usage) if several are
+     * @param container its id, or a beginning of it that no other one has that waits; nothing: all that wait
+     * @return their ids, whole. @throws Error (NotAvailable) if none waits that is called so; (Usage) if several are
      */
-    std::string cancel(const std::string &container);
+    std::vector<std::string> cancel(const std::optional<std::string> &container);
 
-    /** The same of all that wait. @return their ids */
-    std::vector<std::string> cancel_all();
-
-    /** All that there is; what has ended goes. */
-    [[nodiscard]] LeaseList list(const PreemptionPolicy &policy);
-
-    /** The same for any user, as far as that one may see; changes nothing. */
+    /** All that there is, for any user, as far as that one may see; changes nothing. */
     static LeaseList look(const Sysroot &sysroot, const PreemptionPolicy &policy);
 
-    /** What has happened on this host since its boot, see LeaseStore::counts(). @throws Error (BrokenHost) */
+    /** What has happened on this host since its boot, with what those have had so far that have something now. @throws Error (BrokenHost) */
     static LeaseCounts counts(const Sysroot &sysroot);
-
-    /** For root, see read_refusals(). @throws Error (BrokenHost) */
-    static Refusals refusals(const Sysroot &sysroot);
 
 private:
     Leases(LeaseDirectory directory, std::shared_ptr<History> history);

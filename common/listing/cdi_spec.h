@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "request/candidate.h"
+#include "request/availability.h"
 
 namespace ogh {
 

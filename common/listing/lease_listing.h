@@ -7,7 +7,7 @@
 
 #include "lease/leases.h"
 #include "listing/listing.h"
-#include "request/candidate.h"
+#include "request/availability.h"
 
 namespace ogh {
 
@@ -34,5 +34,11 @@ struct GpuState {
  * @param listing has a row for each GPU, the state in its last column; gets a column and a table more
  */
 std::string to_text(HostListing &listing, const GpuState &state, ListFormat format);
+
+/**
+ * What of a list of GPUs and leases, as lease_listing.h makes it, fits a screen of 80 columns: the name of a container or
+ * the beginning of its id, whose it is, times to the minute. Pure. Whatever is cut ends in `~`, and is ASCII.
+ */
+HostListing screen_of(const HostListing &listing);
 
 } // namespace ogh

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "request/annotations.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 
 #include "base/contains.h"
 #include "base/error.h"
@@ -77,6 +81,16 @@ void check_key(const std::string &full, const Config &config, Notes &notes)
         throw unknown_key(full);
     if (slash != std::string_view::npos)
         check_named(full, config, notes);
+}
+
+std::set<std::string> engines_keys(const std::vector<std::string> &patterns)
+{
+    std::set<std::string> keys;
+    for (const std::string &each : patterns) {
+        if (std::string key = key_of_pattern(each); is_engines_annotation(key))
+            keys.insert(std::move(key));
+    }
+    return keys;
 }
 
 } // namespace
@@ -155,6 +169,60 @@ const std::string &engines_value(const Config &config, std::string_view key)
         throw Error(ErrorKind::Denied, "this host counts devices by the annotation " + quote(key) +
                                            " of the engine (--quota), and " + why);
     return *find_value_of(config, key);
+}
+
+void check_patterns(const std::vector<std::string> &patterns, const std::string &option)
+{
+    for (const std::string &each : patterns) {
+        const size_t end = each.find('=');
+        if (end == 0 || end == std::string::npos)
+            throw Error(ErrorKind::Usage, option + " needs NAME=PATTERN, not " + quote(each));
+    }
+}
+
+std::string key_of_pattern(const std::string &pattern)
+{
+    return pattern.substr(0, pattern.find('='));
+}
+
+std::string unmet_key(const Config &config, const std::vector<std::string> &patterns)
+{
+    std::map<std::string, bool> matched;
+    for (const std::string &each : patterns) {
+        const std::string key = key_of_pattern(each);
+        const auto value = config.annotations.find(key);
+        const std::string pattern = each.substr(key.size() + 1);
+        matched[key] = matched[key] || (value != config.annotations.end() &&
+                                        ::fnmatch(pattern.c_str(), value->second.c_str(), 0) == 0);
+    }
+    for (const auto &[key, fine] : matched) {
+        if (!fine)
+            return key;
+    }
+    return "";
+}
+
+void check_observers(const std::vector<std::string> &patterns)
+{
+    constexpr const char *option = "--observer";
+    check_patterns(patterns, option);
+    if (!patterns.empty() && engines_keys(patterns).size() != 1)
+        throw Error(
+            ErrorKind::Usage,
+            std::string(option) +
+                " needs the namespace, by the annotation that this host's engine writes: "
+                "'io.kubernetes.cri.sandbox-namespace=NAMESPACE' with containerd, "
+                "'io.kubernetes.pod.namespace=NAMESPACE' with CRI-O, one of the two; what is given besides "
+                "narrows it");
+}
+
+bool is_observer(const Config &config, const std::vector<std::string> &patterns)
+{
+    if (patterns.empty() || !unmet_key(config, patterns).empty())
+        return false;
+    const auto keys = engines_keys(patterns);
+    return std::all_of(keys.begin(), keys.end(),
+                       [&](const std::string &key) { return why_not_engines(config, key).empty(); });
 }
 
 } // namespace ogh

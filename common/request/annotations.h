@@ -74,4 +74,28 @@ std::string why_not_engines(const Config &config, std::string_view key);
 /** The value of such an annotation. @throws Error (Denied) if why_not_engines() has a reason */
 const std::string &engines_value(const Config &config, std::string_view key);
 
+// KEY=PATTERN, several of them: what a host says of a container's annotations. PATTERN is that of fnmatch(3).
+
+/** @param option that takes them, for the message. @throws Error (Usage) for one that is not of that form */
+void check_patterns(const std::vector<std::string> &patterns, const std::string &option);
+
+/** What is in front of its first `=`. */
+std::string key_of_pattern(const std::string &pattern);
+
+/** Every KEY needs a match; of several patterns for it, one. @return the first KEY that has none; "" if all have */
+std::string unmet_key(const Config &config, const std::vector<std::string> &patterns);
+
+// Containers that look after a node's GPUs, such as a device plugin's own and a monitor's: they see all of them beside
+// those who use them, and have no lease.
+
+/**
+ * --observer: KEY=PATTERN each. The namespace that the engine writes has to be among the keys, as whoever writes a pod
+ * chooses all else that an engine says of it.
+ * @throws Error (Usage) if there are some and none is such a key, or two engines' are, of which no container has both
+ */
+void check_observers(const std::vector<std::string> &patterns);
+
+/** Whether the container meets them, and its namespace is the engine's word; none: it does not. */
+bool is_observer(const Config &config, const std::vector<std::string> &patterns);
+
 } // namespace ogh

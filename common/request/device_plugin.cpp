@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/letters.h"
 #include "base/text.h"
-#include "request/selectors.h"
 
 namespace ogh {
 
@@ -38,10 +37,7 @@ bool is_device_name(const std::string &name)
 
 RequestValue asked_by(const std::vector<std::string> &devices, const std::string &origin)
 {
-    RequestValue asked{list_text(devices), origin};
-    if (asked.value.size() > max_request_size)
-        throw Error(ErrorKind::Usage,
-                    "the " + origin + " are longer than " + std::to_string(max_request_size) + " bytes");
+    RequestValue asked = request_value(list_text(devices), origin, "are");
     for (const std::string &device : devices) {
         if (!is_device_name(device))
             throw Error(ErrorKind::Usage, "the " + origin + " have " + quote(device) +
@@ -178,6 +174,54 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
     return RequestValue{"env", origin};
 }
 
+/** The annotation of CDI's that names a device of the plugin's kinds, or would name one; "" if there is none. */
+std::string find_plugin_annotation(const Config &config, const PluginNames &names)
+{
+    const auto is_prefix = [&](const std::string &key) {
+        return std::any_of(names.prefixes.begin(), names.prefixes.end(),
+                           [&](std::string_view each) { return key.starts_with(each); });
+    };
+    for (const auto &[key, value] : config.annotations) {
+        const std::vector<std::string> items = split_list(value);
+        if (is_prefix(key) && std::any_of(items.begin(), items.end(), [&](const std::string &item) {
+                return contains(names.kinds, std::string_view(item).substr(0, item.find('=')));
+            }))
+            return key;
+    }
+    return "";
+}
+
+/** What a plugin has left in a place, whether or not the host believes it, for the message; "" if there is nothing. */
+std::string mark_in(PluginSource source, const Config &config, const PluginNames &names)
+{
+    if (source == PluginSource::Mounts) {
+        const auto mount = find_plugin_mount(config, names);
+        return mount ? "mount " + quote(*mount) : "";
+    }
+    if (source == PluginSource::CdiAnnotations) {
+        const std::string key = find_plugin_annotation(config, names);
+        return key.empty() ? "" : "annotation " + quote(key);
+    }
+    const std::vector<std::string> items = split_list(environment_value(config, names.variable).value_or(""));
+    const bool are_uuids = source == PluginSource::Environment && !items.empty() &&
+                           std::all_of(items.begin(), items.end(),
+                                       [&](const std::string &item) { return is_plugin_uuid(item, names); });
+    return are_uuids ? "environment variable " + quote(names.variable) : "";
+}
+
+/** Whether the engine makes a node of a device for it, which has been chosen then. */
+bool has_nodes(const Config &config, const PluginNames &names)
+{
+    if (config.allows_every_device || names.numbered_node.empty())
+        return false;
+    return std::any_of(config.devices.begin(), config.devices.end(), [&](const std::string &path) {
+        const std::string_view number = path.starts_with(names.numbered_node)
+                                            ? std::string_view(path).substr(names.numbered_node.size())
+                                            : "";
+        return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+    });
+}
+
 } // namespace
 
 std::string_view word_of(PluginSource source)
@@ -262,6 +306,27 @@ void refuse_plugin_mounts(const Config &config, const PluginNames &names)
                         " asks for a GPU, as Kubernetes' device plugin does, and this host does not let "
                         "mounts ask: add '--from', 'mounts' to this hook's args, or let the container ask "
                         "by annotation and the plugin do without volume-mounts");
+}
+
+void refuse_unbelieved_marks(const Config &config, const DevicePlugin &plugin)
+{
+    if ((plugin.is_served_by_tools != nullptr && plugin.is_served_by_tools(config)) ||
+        has_nodes(config, plugin.names))
+        return;
+    std::vector<std::string> believed;
+    for (const PluginSource source : plugin.from)
+        believed.emplace_back(word_of(source));
+    for (const auto &[word, source] : source_names) {
+        const std::string mark = mark_in(source, config, plugin.names);
+        if (!mark.empty() && !contains(plugin.from, source))
+            throw Error(
+                ErrorKind::Usage,
+                "the " + mark + " names GPUs as Kubernetes' device plugin does, and what this " +
+                    "host believes ('--from " + list_text(believed) +
+                    "') names none: a plugin that says it so takes '--from " + std::string(word) +
+                    "' among this hook's args; or the pod has set it itself, which nothing tells from "
+                    "that, and may ask for 'none'");
+    }
 }
 
 } // namespace ogh

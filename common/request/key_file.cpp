@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "build_config.h"
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 #include "kernel/proc_fs.h"
 
 namespace ogh {
@@ -50,11 +50,6 @@ std::optional<Sha256> parse_hash(std::string_view hex)
     return hash;
 }
 
-bool is_hook(std::string_view name)
-{
-    return contains(hook_names, name);
-}
-
 /** @return why the words behind the name are wrong; "" if they are not */
 std::string read_options(const std::vector<std::string> &words, Key &key)
 {
@@ -68,7 +63,7 @@ std::string read_options(const std::vector<std::string> &words, Key &key)
         else if (words[i] == "--max-devices")
             limits.max_devices = parse_small_number(value, most_devices);
         else if (words[i] == "--quota")
-            limits.quota = {key.name, parse_small_number(value, most_devices).value_or(0)};
+            limits.quota = parse_small_number(value, most_devices).value_or(0);
         else if (words[i] == "--allow-capabilities")
             limits.allow_capabilities = value;
         else if (words[i] == "--for")
@@ -79,10 +74,11 @@ std::string read_options(const std::vector<std::string> &words, Key &key)
                    "LIST behind the name";
         if (words[i] == "--max-devices" && !limits.max_devices)
             return "--max-devices needs a number";
-        if (words[i] == "--quota" && limits.quota->most == 0)
+        if (limits.quota == 0U)
             return "--quota needs a number from 1 on";
     }
-    if (!std::all_of(key.hooks.begin(), key.hooks.end(), is_hook))
+    if (!std::all_of(key.hooks.begin(), key.hooks.end(),
+                     [](const std::string &name) { return contains(hook_names, name); }))
         return "--for needs names of hooks, of " + quote_list({hook_names.begin(), hook_names.end()});
     if (limits.quota && !std::all_of(key.hooks.begin(), key.hooks.end(), takes_leases))
         return "--quota counts leases, which these hooks take and no others: " +
@@ -99,7 +95,7 @@ std::optional<ResolvedPath> find_key_file(const Sysroot &sysroot, const std::str
 {
     std::optional<ResolvedPath> place;
     try {
-        place = find_of_root_alone(sysroot, path, ::geteuid());
+        place = find_trusted(sysroot, path, ::geteuid());
     } catch (const Error &error) {
         throw error.as(ErrorKind::BrokenHost, what + " is not used");
     }

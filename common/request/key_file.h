@@ -16,26 +16,19 @@ inline constexpr size_t max_key_file = size_t{1} << 20U; ///< bytes
 /** Whether the hook gives what leases are taken on, which a quota counts. */
 bool takes_leases(std::string_view hook);
 
-/** At most so many devices at once for all containers that ask with a key of this name. */
-struct KeyQuota {
-    std::string name; ///< of the line: what is counted can be read by all, so never the key, or its hash
-    unsigned most = 1;
-
-    bool operator==(const KeyQuota &) const = default;
-};
-
 /** What whoever has a key may have at most, besides what the options of the hook allow. */
 struct KeyLimits {
     std::optional<std::string> allow;              ///< as --allow
     std::optional<unsigned> max_devices;           ///< as --max-devices
     std::optional<std::string> allow_capabilities; ///< as --allow-capabilities
-    std::optional<KeyQuota> quota = {};
+    /** At most so many devices at once for all that ask with a key of the line's name. */
+    std::optional<unsigned> quota = {};
 };
 
 /** One line of a key file. */
 struct Key {
     Sha256 hash = {}; ///< of the key
-    std::string name; ///< for people; not secret
+    std::string name; ///< for people; not secret: what counts in a quota can be read by all
     KeyLimits limits = {};
     /**
      * Whom it serves. Of a container's variables nobody can tell which its pipeline has set, and which its image: an image

@@ -6,11 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "oci/concourse_step.h"
-#include "request/annotation_patterns.h"
 #include "request/annotations.h"
-#include "request/observers.h"
-#include "request/plugin_marks.h"
-#include "request/pod_limit.h"
 
 namespace ogh {
 
@@ -61,10 +57,7 @@ RequestValue checked(std::string value, std::string origin)
     if (trimmed(value).empty())
         throw Error(ErrorKind::Usage,
                     "the " + origin + " is empty; see oci-gpu-hooks(7) for what it may say");
-    if (value.size() > max_request_size)
-        throw Error(ErrorKind::Usage,
-                    "the " + origin + " is longer than " + std::to_string(max_request_size) + " bytes");
-    return {.value = std::move(value), .origin = std::move(origin)};
+    return request_value(std::move(value), std::move(origin));
 }
 
 /** Why nobody may ask for the container; "" if that is not so. */
@@ -293,6 +286,23 @@ std::optional<Request> read_request(std::string_view hook, const Config *config,
     if (request)
         read_details(hook, *config, options, *request);
     return request;
+}
+
+void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
+               const std::string &origin)
+{
+    const std::string_view key = pod_key(config);
+    if (key.empty() || options.has_limit || options.needs_no_limit)
+        return;
+    std::string install = std::string("oci-gpu-hooks install --engine ") +
+                          (key == crio_pod_key ? "crio " : "containerd --runtime NAME ") + std::string(hook);
+    for (const std::string &word : options.words)
+        install += " " + quote(word);
+    throw Error(ErrorKind::Denied,
+                "a pod's author is not the host's administrator: the " + origin +
+                    " counts only where the hook has a limit (--only, --allow, --max-devices or "
+                    "--quota), and it has none; for example: " +
+                    install + " --only " + std::string(key) + "=NAMESPACE, see the guide kubernetes.md");
 }
 
 } // namespace ogh

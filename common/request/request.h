@@ -6,14 +6,36 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "oci/config.h"
+#include "request/device_plugin.h"
 #include "request/key_file.h"
-#include "request/opt_in.h"
-#include "request/request_value.h"
+#include "request/selectors.h"
 
 namespace ogh {
+
+/** Who may ask for something for a container. */
+enum class OptIn {
+    Annotation,  ///< whoever sets its annotations
+    Environment, ///< also whoever sets its environment: the image, a task file
+    Always,      ///< the host, for every container
+};
+
+/** The host's side of a request. */
+struct OptInOptions {
+    OptIn opt_in = OptIn::Annotation;
+    std::optional<std::string> request;
+    std::optional<std::string> key_file; ///< absolute; with OptIn::Environment
+    std::optional<KeyFile> keys;         ///< what is in it, once it is needed
+    std::vector<std::string> only;       ///< KEY=PATTERN each
+    DevicePlugin plugin;                 ///< of hooks for GPUs
+    std::vector<std::string> observers;  ///< of hooks for GPUs; as check_observers() accepts them
+    std::vector<std::string> words;      ///< of the command line, behind the hook's name
+    bool has_limit = false;              ///< one of them is a limit: FileOptions::has_limit
+    bool needs_no_limit = false;         ///< in a pod either: the hook gives nothing of the host's
+};
 
 /** Who asks for something for a container. */
 enum class Asker {
@@ -80,5 +102,14 @@ bool may_ask(std::string_view config_text, const OptInOptions &options);
 
 /** Whether a variable of the container would count with a key: a file that is wrong must not stop others. */
 bool needs_keys(std::string_view hook, const Config &config, const OptInOptions &options);
+
+/**
+ * Who writes a pod is not the host's administrator, so what a pod's annotation asks counts only where the hook has a
+ * limit.
+ * @param origin what asks, for the message
+ * @throws Error (Denied) which names what to run, if the container is a pod's and there is none
+ */
+void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
+               const std::string &origin);
 
 } // namespace ogh

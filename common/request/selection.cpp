@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "request/availability.h"
+#include "request/selectors.h"
 
 namespace ogh {
 
@@ -270,6 +271,45 @@ std::vector<size_t> first_of(const Choice &choice)
     places.insert(places.end(), choice.candidates.begin(), choice.candidates.begin() + choice.any);
     std::sort(places.begin(), places.end());
     return places;
+}
+
+std::set<PciAddress> addresses_meant(const Selectors &selectors, const std::vector<Candidate> &candidates,
+                                     const SelectionPolicy &policy)
+{
+    const Availability availability(candidates, policy);
+    const bool means_any = selectors.any != 0 && selectors.any_of.empty();
+    const auto is_meant = [&](size_t i) {
+        const Candidate &candidate = candidates[i];
+        return ((selectors.all || selectors.allowed || means_any) && availability.is_common(i)) ||
+               (selectors.any != 0 && has_name(candidate.groups, selectors.any_of)) ||
+               std::any_of(selectors.named.begin(), selectors.named.end(), [&](const Selector &selector) {
+                   return std::visit(SelectorMatcher{candidate, true}, selector.what);
+               });
+    };
+    std::set<PciAddress> addresses;
+    for (size_t i = 0; i < availability.size(); ++i) {
+        if (availability.is_allowed(i) && availability.is_usable(i) && is_meant(i))
+            addresses.insert(candidates[i].address);
+    }
+    return addresses;
+}
+
+std::set<PciAddress> addresses_of(const std::vector<Candidate> &candidates)
+{
+    std::set<PciAddress> addresses;
+    for (const Candidate &candidate : candidates)
+        addresses.insert(candidate.address);
+    return addresses;
+}
+
+void limit(SelectionPolicy &policy, const KeyLimits &limits)
+{
+    if (limits.allow)
+        policy.allow_too = parse_allowed_selectors({*limits.allow, "--allow of a line of the key file"});
+    if (limits.max_devices && (!policy.max_devices || *limits.max_devices < *policy.max_devices)) {
+        policy.max_devices = limits.max_devices;
+        policy.is_most_by_key = true;
+    }
 }
 
 } // namespace ogh

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
-#include "request/candidate.h"
+#include "host/pci_address.h"
+#include "request/availability.h"
+#include "request/key_file.h"
 #include "request/selectors.h"
 
 namespace ogh {
@@ -41,5 +44,18 @@ std::string any_text(unsigned count, const std::string &group);
 
 /** The choice where nothing is known of what is free: the first of the candidates. @return ascending */
 std::vector<size_t> first_of(const Choice &choice);
+
+/**
+ * Where the devices are that resolve() may choose of. Pure.
+ * @param selectors, candidates, policy as for resolve()
+ */
+std::set<PciAddress> addresses_meant(const Selectors &selectors, const std::vector<Candidate> &candidates,
+                                     const SelectionPolicy &policy);
+
+/** Where all of them are. */
+std::set<PciAddress> addresses_of(const std::vector<Candidate> &candidates);
+
+/** Adds what the key allows that the container has asked with. @throws Error (Usage) */
+void limit(SelectionPolicy &policy, const KeyLimits &limits);
 
 } // namespace ogh

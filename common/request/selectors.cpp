@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "base/contains.h"
 #include "base/error.h"
@@ -75,6 +76,14 @@ void add_item(Selectors &selectors, const std::string &item, const RequestValue 
 }
 
 } // namespace
+
+RequestValue request_value(std::string value, std::string origin, const char *verb)
+{
+    if (value.size() > max_request_size)
+        throw Error(ErrorKind::Usage, "the " + origin + " " + verb + " longer than " +
+                                          std::to_string(max_request_size) + " bytes");
+    return {std::move(value), std::move(origin)};
+}
 
 bool add_any(std::string_view item, const RequestValue &asked, Selectors &selectors)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,9 +9,22 @@
 #include <vector>
 
 #include "host/pci_address.h"
-#include "request/request_value.h"
 
 namespace ogh {
+
+/** What somebody says in a hook's own grammar. */
+struct RequestValue {
+    std::string value;  ///< never empty
+    std::string origin; ///< who says it, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
+
+    bool operator==(const RequestValue &) const = default;
+};
+
+/** The longest value that is looked at, in bytes. */
+constexpr std::size_t max_request_size = 65536;
+
+/** @param verb behind `origin` in the message. @throws Error (Usage) for a value that is longer than that */
+RequestValue request_value(std::string value, std::string origin, const char *verb = "is");
 
 /** `0` or `0-3`: places in the list of GPUs in PCI order, both ends included. */
 struct IndexRange {

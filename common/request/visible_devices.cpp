@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/contains.h"
-#include "base/error.h"
 #include "base/text.h"
 
 namespace ogh {
@@ -23,11 +22,7 @@ using Items = std::vector<std::string>;
 
 RequestValue asked_by(const std::string &variable, std::string value)
 {
-    RequestValue asked{std::move(value), "environment variable " + quote(variable)};
-    if (asked.value.size() > max_request_size)
-        throw Error(ErrorKind::Usage,
-                    "the " + asked.origin + " is longer than " + std::to_string(max_request_size) + " bytes");
-    return asked;
+    return request_value(std::move(value), "environment variable " + quote(variable));
 }
 
 /** Without the empty ones. */

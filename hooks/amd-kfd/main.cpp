@@ -27,7 +27,7 @@
 #include "kernel/user_namespace.h"
 #include "lease/presence/gpu_users.h"
 #include "request/availability.h"
-#include "request/candidate_addresses.h"
+#include "request/selection.h"
 #include "request/visible_devices.h"
 
 namespace ogh::amd_kfd {

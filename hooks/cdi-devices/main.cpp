@@ -27,7 +27,7 @@
 #include "host/sysroot.h"
 #include "listing/listing.h"
 #include "request/annotations.h"
-#include "request/pod_limit.h"
+#include "request/request.h"
 
 namespace ogh::cdi_devices {
 
@@ -199,16 +199,14 @@ void refuse_gpu(const std::string &name, const DeviceKeys &found)
 }
 
 /** What the container asks of the leases. */
-LeaseDetails lease_details(const Hook &hook, const Request &asked, const Policy &policy,
-                           const Options &options)
+LeaseRequest lease_of(const Hook &hook, const Request &asked, const Policy &policy, const Options &options)
 {
-    LeaseDetails details{counted_terms(hook, asked, options.leases),
-                         preemption_policy(options.leases),
-                         policy.most(),
-                         {"pci", "char", "block", "cdi"}};
+    LeaseRequest request = lease_request(hook, asked, options.leases);
+    request.max_devices = policy.most();
+    request.counted = {"pci", "char", "block", "cdi"};
     if (options.give_gpus)
-        details.counted.insert(details.counted.end(), {"nvidia", "amd"});
-    return details;
+        request.counted.insert(request.counted.end(), {"nvidia", "amd"});
+    return request;
 }
 
 /** What the host has of the devices that are asked for: specifications, what they name, and what that is. */
@@ -228,13 +226,13 @@ public:
     }
 
     /** From what is asked to what is done, in one direction. */
-    void give(const LeaseDetails &details)
+    void give(const LeaseRequest &lease_request)
     {
         FoundDevices found = look();
         std::shared_ptr<Lease> lease;
         if (!found.keys.empty() && !hook_.options().plan) {
-            lease = take(found.keys, details);
-            if (details.terms.wait.count() != 0)
+            lease = take(found.keys, lease_request);
+            if (lease_request.wait.count() != 0)
                 found = look_again(found);
         }
         gather(found.inputs);
@@ -322,7 +320,7 @@ private:
     }
 
     [[nodiscard]] std::shared_ptr<Lease> take(const std::map<LeaseKey, std::string> &names,
-                                              const LeaseDetails &details)
+                                              const LeaseRequest &lease_request)
     {
         std::vector<LeaseKey> keys;
         keys.reserve(names.size());
@@ -332,7 +330,7 @@ private:
             const auto found = names.find(key);
             return found == names.end() ? key : quote(found->second) + " (" + key + ")";
         };
-        auto lease = take_lease(hook_, sysroot_, std::move(keys), details, name_of, hook_.notes());
+        auto lease = take_lease(hook_, sysroot_, std::move(keys), lease_request, name_of, hook_.notes());
         hook_.say_notes();
         return lease;
     }
@@ -392,9 +390,9 @@ void run(Hook &hook, int argc, char **argv)
     policy.allow(asked->limits.allow);
     policy.at_most(asked->limits.max_devices, "the line of the key in --key-file");
     const DeviceRequest request = asked_for(hook, *asked, options);
-    const LeaseDetails details = lease_details(hook, *asked, policy, options);
+    const LeaseRequest lease_request = lease_of(hook, *asked, policy, options);
     hook.watch_time(); // what is mounted may be on any filesystem
-    Giving(hook, options, request, policy).give(details);
+    Giving(hook, options, request, policy).give(lease_request);
 }
 
 } // namespace

@@ -32,8 +32,7 @@
 #include "nvidia-devices/plan/plan.h"
 #include "nvidia-devices/request/extras.h"
 #include "request/availability.h"
-#include "request/candidate.h"
-#include "request/candidate_addresses.h"
+#include "request/selection.h"
 #include "request/selectors.h"
 #include "request/visible_devices.h"
 

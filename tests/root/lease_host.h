@@ -43,7 +43,10 @@ private:
 struct LeaseHost : TempDirectory {
     [[nodiscard]] LeaseList list(const PreemptionPolicy &policy = {}) const
     {
-        return Leases(Sysroot(path())).list(policy);
+        Leases(Sysroot(path())).undrain("none"); // not before whoever has the lock has given it back
+        LeaseList found = Leases::look(Sysroot(path()), policy);
+        std::erase_if(found.entries, [](const LeaseEntry &entry) { return !entry.lives; });
+        return found;
     }
     [[nodiscard]] std::string state_path() const { return path("run/oci-gpu-hooks/leases/state"); }
     [[nodiscard]] std::string state() const;

@@ -562,7 +562,7 @@ BOOST_FIXTURE_TEST_CASE(refusals_are_counted_without_the_lock_of_leases_and_besi
 {
     const LeaseDirectory directory{Sysroot(path())};
     const UniqueFd lock = directory.lock(Processes(), LeaseStore::patience);
-    BOOST_TEST(Leases::refusals(Sysroot(path())).empty());
+    BOOST_TEST(read_refusals(Sysroot(path())).empty());
     std::vector<Child> hooks;
     for (int count = 0; count < 4; ++count)
         hooks.emplace_back([&] {
@@ -572,11 +572,11 @@ BOOST_FIXTURE_TEST_CASE(refusals_are_counted_without_the_lock_of_leases_and_besi
     for (Child &hook : hooks)
         BOOST_TEST(hook.wait() == 0);
     const Refusals expected{{"mount-srv", {0, 0, 0, 0, 0, 100, 0}}};
-    const Refusals counted = Leases::refusals(Sysroot(path()));
+    const Refusals counted = read_refusals(Sysroot(path()));
     BOOST_TEST((counted == expected), counted.at("mount-srv")[5]);
     std::ofstream(path("run/oci-gpu-hooks/leases/refusals")) << "rubbish";
     count_refusal(directory, "mount-srv", 6);
-    BOOST_TEST(read_refusals(directory).at("mount-srv").at(6) == 1U);
+    BOOST_TEST(read_refusals(Sysroot(path())).at("mount-srv").at(6) == 1U);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_has_happened_is_counted_from_the_boot_on, LeaseHost)

@@ -224,22 +224,17 @@ private:
     std::optional<ManagerConnection> systemd_;
 };
 
-bool is_alone(const Processes &processes, const Holder &holder)
-{
-    return !find_company(processes, holder);
-}
-
 /** @throws Error if it cannot be done; then it may be half done */
 bool take_away(const Processes &processes, const Allocation &allocation)
 {
     const Holder &holder = allocation.holder;
     const DeviceRules &rules = allocation.rules.value();
-    if (!is_alone(processes, holder))
+    if (find_company(processes, holder))
         return false;
     Rules cgroups(processes, holder);
     cgroups.deny(rules);
     // Whoever has come by now may have opened a device before, and may have given it to init; whoever comes later cannot.
-    if (is_alone(processes, holder)) {
+    if (!find_company(processes, holder)) {
         check_init(processes, holder.init.pid, rules);
         return true;
     }
@@ -298,14 +293,10 @@ void move_to_deprived(LeaseState &state, const ProcessId &init)
                   [](const Allocation &each) { return !Processes::is_taken(each.holder.init.pid); });
     if (state.deprived.size() >= most_deprived)
         state.deprived.erase(state.deprived.begin());
-    for (Allocation &allocation : state.allocations) {
-        if (allocation.holder.init != init)
-            continue;
-        state.deprived.push_back(allocation);
-        state.deprived.back().taker.reset();
-        state.deprived.back().limit.reset();
-        state.deprived.back().requests.clear();
-    }
+    Allocation &moved = state.deprived.emplace_back(*find_allocation(state.allocations, init));
+    moved.taker.reset();
+    moved.limit.reset();
+    moved.requests.clear();
     remove_holder(state, init);
 }
 

@@ -175,8 +175,7 @@ bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &o
 Present drop_gone(const Processes &processes, LeaseState &state)
 {
     Obstacles all;
-    for (const Allocation &allocation : state.allocations)
-        all.holders.insert(allocation.holder.init);
+    all.holders = inits_of(state.allocations);
     for (const Ticket &ticket : state.tickets)
         all.tickets.insert(ticket.number);
     Present present;

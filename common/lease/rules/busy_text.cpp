@@ -42,11 +42,6 @@ std::string sharers_text(const std::optional<unsigned> &most)
     return most ? " (by " + std::to_string(*most) + " at most)" : "";
 }
 
-bool counts_in(const Quotas &quotas, const std::string &name)
-{
-    return std::any_of(quotas.begin(), quotas.end(), [&](const Quota &quota) { return quota.name == name; });
-}
-
 std::string joined(const std::vector<std::string> &parts, const char *separator)
 {
     std::string text;
@@ -72,9 +67,7 @@ void add_holders(const LeaseState &state, const Obstacles &obstacles, const Leas
 
 bool asks_for(const Demand &demand, const LeaseKey &key)
 {
-    const auto is_it = [&](const LeaseKey &other) { return overlap(other, key); };
-    return std::any_of(demand.fixed.begin(), demand.fixed.end(), is_it) ||
-           std::any_of(demand.candidates.begin(), demand.candidates.end(), is_it);
+    return overlaps_one_of(demand.fixed, key) || overlaps_one_of(demand.candidates, key);
 }
 
 std::string why_not(const LeaseState &state, const Obstacles &obstacles, const LeaseKey &key,
@@ -104,13 +97,13 @@ std::string quota_text(const LeaseState &state, const Obstacles &obstacles, cons
     for (const Allocation &allocation : state.allocations) {
         const auto size =
             std::count_if(allocation.devices.begin(), allocation.devices.end(),
-                          [&](const LeasedDevice &device) { return counts_in(device.quotas, quota.name); });
+                          [&](const LeasedDevice &device) { return has_quota(device.quotas, quota.name); });
         if (size != 0 && obstacles.holders.contains(allocation.holder.init))
             why.push_back(std::to_string(size) + " held" + by(allocation.holder, allocation.since) +
                           state_of(allocation.holder, preemptibles));
     }
     for (const Ticket &ticket : state.tickets) {
-        if (obstacles.tickets.contains(ticket.number) && counts_in(ticket.demand.quotas, quota.name))
+        if (obstacles.tickets.contains(ticket.number) && has_quota(ticket.demand.quotas, quota.name))
             why.push_back("waited for" + by(ticket.holder, ticket.since));
     }
     return "the quota " + quote(quota.name) + " allows " + std::to_string(quota.most) +

@@ -22,15 +22,6 @@ namespace ogh {
 
 namespace {
 
-/** A device that a container has; as long as the state lasts. */
-struct DeviceUse {
-    const Allocation *allocation;
-    const LeasedDevice *device;
-};
-
-/** Who has what of each GPU. */
-using DeviceUses = ByGpu<DeviceUse>;
-
 /** Which of several free devices is the best: what the container has already; see decide() for the rest. */
 class CandidateChoice final {
 public:
@@ -62,16 +53,6 @@ private:
     HasIt has_;
 };
 
-DeviceUses uses_of(const LeaseState &state)
-{
-    DeviceUses uses;
-    for (const Allocation &allocation : state.allocations) {
-        for (const LeasedDevice &device : allocation.devices)
-            uses.add(gpu_of(device.key), {&allocation, &device});
-    }
-    return uses;
-}
-
 /** How many containers but `except`, which may be none, have some of the device. */
 size_t count_holders(const DeviceUses &uses, const LeaseKey &key, const Allocation *except)
 {
@@ -100,19 +81,14 @@ bool is_full(const DeviceUses &uses, const LeaseKey &key, const std::optional<un
            });
 }
 
-/** Whether somebody who has some of the device limits how many share it. */
-bool is_limited(const DeviceUses &uses, const LeaseKey &key)
+/** The first of those who have some of the device that limits how many share it; nullptr: nobody does. */
+const DeviceUse *find_limiter(const DeviceUses &uses, const LeaseKey &key)
 {
     const auto &near = uses.near(gpu_of(key));
-    return std::any_of(near.begin(), near.end(), [&](const DeviceUse &use) {
+    const auto found = std::find_if(near.begin(), near.end(), [&](const DeviceUse &use) {
         return use.device->max_sharers && overlap(use.device->key, key);
     });
-}
-
-/** Whether `part` is that device or a part of it. */
-bool covers(const LeaseKey &whole, const LeaseKey &part)
-{
-    return overlap(whole, part) && whole.size() <= part.size();
+    return found == near.end() ? nullptr : &*found;
 }
 
 /** The candidates besides what is granted, of which no two overlap: where a part is one, the whole is none. */
@@ -233,7 +209,7 @@ class Question final {
 public:
     Question(const Scene &scene, const Claim &claim, Depth depth)
         : scene_(scene), state_(scene.state), claim_(claim), is_brief_(depth == Depth::Enough),
-          own_(find_own())
+          own_(find_allocation(state_.allocations, claim_.init))
     {
     }
 
@@ -259,14 +235,6 @@ public:
     }
 
 private:
-    [[nodiscard]] const Allocation *find_own() const
-    {
-        const auto found =
-            std::find_if(state_.allocations.begin(), state_.allocations.end(),
-                         [&](const Allocation &allocation) { return allocation.holder.init == claim_.init; });
-        return found == state_.allocations.end() ? nullptr : &*found;
-    }
-
     [[nodiscard]] bool suffices(const LeasedDevice &device) const
     {
         const auto &limit = claim_.demand.max_sharers;
@@ -304,17 +272,10 @@ private:
     }
 
     /** Whether both cannot be had for certain: where the number of those who share is limited, sharing is no help. */
-    [[nodiscard]] bool competes(const Ticket &ticket, const LeaseKey &key) const
+    [[nodiscard]] bool competes(const Ticket &ticket) const
     {
         return conflict(ticket.demand.mode, claim_.demand.mode) || ticket.demand.max_sharers ||
-               claim_.demand.max_sharers || is_limited(scene_.uses, key);
-    }
-
-    /** Whether they do only because somebody who has some of the device limits how many share it. */
-    [[nodiscard]] bool competes_by_a_holder(const Ticket &ticket) const
-    {
-        return !conflict(ticket.demand.mode, claim_.demand.mode) && !ticket.demand.max_sharers &&
-               !claim_.demand.max_sharers;
+               claim_.demand.max_sharers;
     }
 
     /** Whether it waits for a quota: then it is in the way of nobody who wants its devices. */
@@ -373,27 +334,19 @@ private:
         const auto &wishes = scene_.wishes.near(gpu_of(key));
         for (auto wish = wishes.rbegin(); wish != wishes.rend(); ++wish) { // the nearest first
             const Ticket &ticket = *wish->ticket;
-            if (!is_ahead(ticket, claim_, scene_.now) || !overlap(*wish->key, key) ||
-                !competes(ticket, key) || stands_in_the_way(ticket, key) || is_over(ticket))
+            if (!is_ahead(ticket, claim_, scene_.now) || !overlap(*wish->key, key))
+                continue;
+            const DeviceUse *const limiter = competes(ticket) ? nullptr : find_limiter(scene_.uses, key);
+            if ((!competes(ticket) && limiter == nullptr) || stands_in_the_way(ticket, key) ||
+                is_over(ticket))
                 continue;
             found.tickets.insert(ticket.number);
             if (!is_brief_)
                 continue;
-            if (competes_by_a_holder(ticket))
-                add_limiter(key, found);
+            if (limiter != nullptr && limiter->allocation != own_)
+                found.holders.insert(limiter->allocation->holder.init);
             return;
         }
-    }
-
-    /** The first of those that limit how many share it. */
-    void add_limiter(const LeaseKey &key, Obstacles &found) const
-    {
-        const auto &uses = scene_.uses.near(gpu_of(key));
-        const auto limiter = std::find_if(uses.begin(), uses.end(), [&](const DeviceUse &use) {
-            return use.device->max_sharers && overlap(use.device->key, key);
-        });
-        if (limiter != uses.end() && limiter->allocation != own_)
-            found.holders.insert(limiter->allocation->holder.init);
     }
 
     /** Adds as many candidates as are asked for to what is granted, or what is in the way of them. */
@@ -435,15 +388,12 @@ private:
         decision.is_hopeless = decision.is_hopeless || scene_.quotas.is_too_much(claim);
         // Whether the room of one that waits is kept depends on its other quotas.
         for (const Ticket &ticket : state_.tickets) {
-            if (ticket.demand.quotas.size() > 1 && have_quota_in_common(ticket.demand.quotas, demand.quotas))
+            const Quotas &others = ticket.demand.quotas;
+            if (others.size() > 1 && std::any_of(others.begin(), others.end(), [&](const Quota &other) {
+                    return has_quota(demand.quotas, other.name);
+                }))
                 meet_quotas(ticket);
         }
-    }
-
-    static bool overlaps_one_of(const std::vector<LeaseKey> &keys, const LeaseKey &key)
-    {
-        return std::any_of(keys.begin(), keys.end(),
-                           [&](const LeaseKey &other) { return overlap(other, key); });
     }
 
     const Scene &scene_;

@@ -9,20 +9,13 @@ namespace {
 
 using KeyPointers = std::vector<const LeaseKey *>;
 
-bool is_within(const LeaseKey &part, const LeaseKey &whole)
-{
-    return whole.size() <= part.size() && overlap(part, whole);
-}
-
 /** How many devices they are: what is a part of another one, or comes again, is none besides. */
 size_t count_devices(const KeyPointers &keys)
 {
     size_t count = 0;
     for (auto key = keys.begin(); key != keys.end(); ++key) {
         const auto is_before = [&](const LeaseKey *other) { return *other == **key; };
-        const auto is_whole = [&](const LeaseKey *other) {
-            return *other != **key && is_within(**key, *other);
-        };
+        const auto is_whole = [&](const LeaseKey *other) { return *other != **key && covers(*other, **key); };
         count +=
             std::none_of(keys.begin(), key, is_before) && std::none_of(keys.begin(), keys.end(), is_whole)
                 ? 1U
@@ -39,7 +32,7 @@ size_t count_further(const Demand &demand, const KeyPointers &had)
         keys.push_back(&key);
     const auto is_had = [&](const LeaseKey &key) {
         return std::any_of(had.begin(), had.end(),
-                           [&](const LeaseKey *other) { return is_within(key, *other); });
+                           [&](const LeaseKey *other) { return covers(*other, key); });
     };
     const auto again = static_cast<size_t>(
         demand.any == 0 ? 0 : std::count_if(demand.candidates.begin(), demand.candidates.end(), is_had));
@@ -47,14 +40,6 @@ size_t count_further(const Demand &demand, const KeyPointers &had)
 }
 
 } // namespace
-
-bool have_quota_in_common(const Quotas &some, const Quotas &others)
-{
-    return std::any_of(some.begin(), some.end(), [&](const Quota &quota) {
-        return std::any_of(others.begin(), others.end(),
-                           [&](const Quota &other) { return other.name == quota.name; });
-    });
-}
 
 QuotaRules::QuotaRules(const LeaseState &state, std::int64_t now, std::uint64_t last) : now_(now)
 {

@@ -14,9 +14,6 @@
 
 namespace ogh {
 
-/** Whether a name is in both. */
-bool have_quota_in_common(const Quotas &some, const Quotas &others);
-
 /**
  * The quotas of a host at one moment: who has how much of each, and who waits for it. Pure; it lasts no longer than the
  * state.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/contains.h"
 #include "lease/state/lease_file.h"
 
 namespace ogh {
@@ -31,10 +32,7 @@ void note_early_exit(std::vector<std::uint64_t> &ends, std::uint64_t container)
 Allocation &entry_of(const LeaseState &state, std::vector<Allocation> &entries, const Holder &holder,
                      std::int64_t now, std::int64_t since)
 {
-    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Allocation &allocation) {
-        return allocation.holder.init == holder.init;
-    });
-    if (found != entries.end())
+    if (Allocation *const found = find_allocation(entries, holder.init))
         return *found;
     require_room(state);
     return entries.emplace_back(Allocation{holder, {}, now, since});
@@ -91,9 +89,7 @@ bool exits_early(const LeaseState &state, const LeaseKey &key)
 void note_early_exits(const LeaseState &before, const std::map<ProcessId, std::string> &known,
                       std::int64_t now, LeaseState &state, std::set<ProcessId> &noted)
 {
-    std::set<ProcessId> left;
-    for (const Allocation &allocation : state.allocations)
-        left.insert(allocation.holder.init);
+    const std::set<ProcessId> left = inits_of(state.allocations);
     for (const Allocation &allocation : before.allocations) {
         const ProcessId &init = allocation.holder.init;
         const bool is_quick = now - allocation.taken_ns <= early_exit_ns;
@@ -147,20 +143,19 @@ void observe(LeaseState &state, const Holder &holder, const std::vector<LeaseKey
 
 void take_back(LeaseState &state, const Grant &grant)
 {
-    for (Allocation &allocation : state.allocations) {
-        if (allocation.holder.init != grant.init)
-            continue;
-        std::erase_if(allocation.devices, [&](const LeasedDevice &device) {
-            return std::find(grant.added.begin(), grant.added.end(), device.key) != grant.added.end();
-        });
-        if (grant.requests_before)
-            allocation.requests = *grant.requests_before;
-        for (const LeasedDevice &before : grant.changed) {
-            if (LeasedDevice *held = find_device(allocation, before.key))
-                *held = before;
-        }
+    Allocation *const own = find_allocation(state.allocations, grant.init);
+    if (own == nullptr)
+        return;
+    std::erase_if(own->devices,
+                  [&](const LeasedDevice &device) { return contains(grant.added, device.key); });
+    if (grant.requests_before)
+        own->requests = *grant.requests_before;
+    for (const LeasedDevice &before : grant.changed) {
+        if (LeasedDevice *held = find_device(*own, before.key))
+            *held = before;
     }
-    std::erase_if(state.allocations, [](const Allocation &allocation) { return allocation.devices.empty(); });
+    if (own->devices.empty())
+        remove_holder(state, grant.init);
 }
 
 std::uint64_t queue(LeaseState &state, Ticket ticket)
@@ -211,14 +206,10 @@ bool drain(LeaseState &state, const Drain &drain)
     return false;
 }
 
-bool undrain(LeaseState &state, const LeaseKey &key)
+bool undrain(LeaseState &state, const LeaseKey &key, const std::optional<std::string> &by)
 {
-    return std::erase_if(state.drains, [&](const Drain &one) { return one.key == key; }) > 0;
-}
-
-bool undrain(LeaseState &state, const LeaseKey &key, const std::string &by)
-{
-    return std::erase_if(state.drains, [&](const Drain &one) { return one.key == key && one.by == by; }) > 0;
+    return std::erase_if(state.drains,
+                         [&](const Drain &one) { return one.key == key && (!by || one.by == *by); }) > 0;
 }
 
 } // namespace ogh

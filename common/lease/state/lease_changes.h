@@ -58,11 +58,8 @@ void expire(LeaseState &state, std::int64_t now);
  */
 bool drain(LeaseState &state, const Drain &drain);
 
-/** Whoever made it. @return whether there was such a drain, of just this key */
-bool undrain(LeaseState &state, const LeaseKey &key);
-
-/** Only what that program has drained. @return the same */
-bool undrain(LeaseState &state, const LeaseKey &key, const std::string &by);
+/** @param by what that program has drained alone; nothing: whoever has. @return whether there was such a drain, of just this key */
+bool undrain(LeaseState &state, const LeaseKey &key, const std::optional<std::string> &by = {});
 
 /** So many containers in a row that end at once make a device the last one to be chosen. */
 constexpr size_t enough_early_exits = 3;

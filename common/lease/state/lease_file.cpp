@@ -5,10 +5,8 @@
 #include <array>
 #include <charconv>
 #include <concepts>
-#include <iterator>
 #include <optional>
 #include <ranges>
-#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -32,7 +30,6 @@ void check_size(size_t size)
 using nlohmann::json;
 
 constexpr const char *lease_file = "the lease file";
-
 constexpr size_t escape_size = 4; // "\\xNN"
 
 [[noreturn]] void refuse(const std::string &why)
@@ -247,7 +244,6 @@ void each_member(auto &visit, Is<PeopleFile> auto &file)
 }
 
 // What a value of its type can be besides.
-
 bool are_possible(const Quotas &quotas, const std::optional<unsigned> &max_sharers)
 {
     const auto is_out_of_order = [](const Quota &a, const Quota &b) { return a.name >= b.name; };
@@ -281,8 +277,7 @@ bool is_possible(const LeasedDevice &device)
 }
 bool is_possible(const HoldLimit &limit)
 {
-    constexpr int most_signal = 64; // of Linux
-    return limit.signal <= most_signal;
+    return limit.signal <= 64; // the last of Linux
 }
 bool is_possible(const DeviceRule &rule)
 {
@@ -315,8 +310,6 @@ concept Map = requires
 {
     typename Value::mapped_type;
 };
-template<typename Value>
-concept List = std::ranges::range<Value>;
 template<typename Value>
 concept Optional = std::same_as<Value, std::optional<typename Value::value_type>>;
 
@@ -373,7 +366,7 @@ template<typename Value> void write(std::string &text, const Value &value)
         for (const auto &[name, member] : value)
             writer(name, member);
         writer.end();
-    } else if constexpr (List<Value>) {
+    } else if constexpr (std::ranges::range<Value>) {
         const char *before = "";
         text += '[';
         for (const auto &item : value) {
@@ -469,7 +462,7 @@ template<typename Value> void read(const json &from, const char *name, Value &va
             refuse_value(name);
         for (const auto &member : from.items())
             read(member.value(), name, value[read_text(member.key(), name)]);
-    } else if constexpr (List<Value>) {
+    } else if constexpr (std::ranges::range<Value>) {
         read_list(from, name, value);
     } else {
         LeaseReader reader(from, name);
@@ -494,18 +487,6 @@ template<typename File> File read_whole(const json &document, std::string_view t
     if (written(file, text.size()) + "\n" != text)
         refuse("is not as this program writes it");
     return file;
-}
-
-/** A device of a container, seen from the GPU that it is of. */
-struct HeldDevice {
-    const Allocation *allocation;
-    const LeasedDevice *device;
-};
-
-bool exclude_each_other(const HeldDevice &a, const HeldDevice &b)
-{
-    return a.allocation != b.allocation && conflict(a.device->mode, b.device->mode) &&
-           overlap(a.device->key, b.device->key);
 }
 
 } // namespace
@@ -556,45 +537,6 @@ ContainerLabel within_bounds(const ContainerLabel &label)
 bool watches_too_much(const Ticket &ticket)
 {
     return stored_size(ticket) > max_lease_entry;
-}
-
-std::string contradiction(const LeaseState &state)
-{
-    std::uint64_t last = 0; // numbers that are given out once must not come again
-    for (const Ticket &ticket : state.tickets) {
-        if (ticket.number <= last || ticket.number > state.numbers)
-            return "a ticket has the number " + std::to_string(ticket.number);
-        last = ticket.number;
-    }
-    for (const auto &[key, use] : state.last_used) {
-        if (use > state.uses)
-            return quote(key) + " was used after the last use";
-    }
-    std::set<ProcessId> inits;
-    ByGpu<HeldDevice> uses_by_gpu;
-    for (const Allocation &allocation : state.allocations) {
-        if (!inits.insert(allocation.holder.init).second)
-            return "the process " + std::to_string(allocation.holder.init.pid) + " has two entries";
-        for (const LeasedDevice &device : allocation.devices)
-            uses_by_gpu.add(gpu_of(device.key), {&allocation, &device});
-    }
-    std::set<ProcessId> observers;
-    for (const Allocation &observer : state.observers) {
-        if (!observers.insert(observer.holder.init).second)
-            return "the observer " + std::to_string(observer.holder.init.pid) + " has two entries";
-    }
-    for (const auto &[gpu, uses] : uses_by_gpu) {
-        // Whoever shares is in nobody's way but that of an exclusive one, of which there are few.
-        for (const HeldDevice &one : uses) {
-            if (one.device->mode != LeaseMode::Exclusive)
-                continue;
-            for (const HeldDevice &other : uses) {
-                if (exclude_each_other(one, other))
-                    return quote(one.device->key) + " is held exclusively, and by another one too";
-            }
-        }
-    }
-    return "";
 }
 
 LeaseFile parse_lease_file(std::string_view text)

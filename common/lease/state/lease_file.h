@@ -30,12 +30,6 @@ constexpr unsigned lease_file_version = 1;
  */
 LeaseFile parse_lease_file(std::string_view text);
 
-/**
- * What of the state can never be, though each of its values can: two holders of which one is exclusive, a container twice, a
- * number that comes again; "" if all is well.
- */
-std::string contradiction(const LeaseState &state);
-
 /** The text of the state file; parse_lease_file() reads it again, as the same value. Times before 1970 become 0. */
 std::string to_text(const LeaseFile &file);
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -49,8 +50,12 @@ using LeaseKey = std::string;
 /** The key of a whole GPU. @param vendor "nvidia" */
 LeaseKey gpu_lease_key(const std::string &vendor, const PciAddress &address);
 
+/** Whether `part` is that device or a part of it. */
+bool covers(const LeaseKey &whole, const LeaseKey &part);
+
 /** Whether who has the one has some of the other: it is the same, or one is a part of the other. Two parts do not. */
 bool overlap(const LeaseKey &a, const LeaseKey &b);
+bool overlaps_one_of(const std::vector<LeaseKey> &keys, const LeaseKey &key);
 
 /** The whole GPU that a key names, or of which it names a part; as long as the key lasts. */
 std::string_view gpu_of(const LeaseKey &key);
@@ -116,6 +121,8 @@ struct Quota {
 /** In the order of their names, each of which is there once. */
 using Quotas = std::vector<Quota>;
 
+bool has_quota(const Quotas &quotas, std::string_view name);
+
 struct LeasedDevice {
     LeaseKey key;
     LeaseMode mode = LeaseMode::Shared;
@@ -125,6 +132,8 @@ struct LeasedDevice {
 
     bool operator==(const LeasedDevice &) const = default;
 };
+
+std::vector<LeaseKey> keys_of(const std::vector<LeasedDevice> &devices);
 
 /**
  * The requests of a container that leave a choice, by LeaseRequest::name, each with the devices that were chosen for it;
@@ -164,6 +173,17 @@ struct Allocation {
 
     bool operator==(const Allocation &) const = default;
 };
+
+/** What the container has, of a list of a state. @return nullptr if it has nothing */
+auto *find_allocation(auto &allocations, const ProcessId &init)
+{
+    const auto found =
+        std::find_if(allocations.begin(), allocations.end(),
+                     [&](const Allocation &allocation) { return allocation.holder.init == init; });
+    return found == allocations.end() ? nullptr : &*found;
+}
+
+std::set<ProcessId> inits_of(const std::vector<Allocation> &allocations);
 
 /** What a container asks for: all of it or nothing. */
 struct Demand {
@@ -258,6 +278,23 @@ struct LeaseState {
 
     bool operator==(const LeaseState &) const = default;
 };
+
+/**
+ * What of it can never be, though each of its values can: two holders of which one is exclusive, a container twice, a number
+ * that comes again; "" if all is well.
+ */
+std::string contradiction(const LeaseState &state);
+
+/** A device that a container has; as long as the state lasts. */
+struct DeviceUse {
+    const Allocation *allocation;
+    const LeasedDevice *device;
+};
+
+/** Who has what of each GPU. */
+using DeviceUses = ByGpu<DeviceUse>;
+
+DeviceUses uses_of(const LeaseState &state);
 
 /** Where and when numbers of processes mean something. */
 struct ProcessSpace {

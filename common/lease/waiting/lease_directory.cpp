@@ -10,6 +10,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <vector>
@@ -19,7 +21,6 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "kernel/end_signals.h"
-#include "kernel/repeated_interrupt.h"
 #include "kernel/user_namespace.h"
 
 namespace ogh {
@@ -212,6 +213,47 @@ std::optional<UniqueFd> walk(UniqueFd fd, const std::string &above, const std::v
 }
 
 const std::vector<const char *> below{"oci-gpu-hooks", "leases"};
+
+/** Without SA_RESTART that it is called is all it takes. */
+extern "C" void end_the_call(int /*number*/) {}
+
+/**
+ * While it exists a system call in which this process waits ends with EINTR, again and again, so that it can be given
+ * up. By SIGURG, which is ignored otherwise: one that comes late does nothing. One at a time, of a process with one thread.
+ */
+class RepeatedInterrupt final {
+public:
+    /** @param interval more than 0. @throws SystemError */
+    explicit RepeatedInterrupt(std::chrono::nanoseconds interval)
+    {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(interval);
+        const timespec each{seconds.count(), (interval - seconds).count()};
+        const itimerspec value{each, each};
+        struct sigaction action {};
+        action.sa_handler = end_the_call;
+        ::sigaction(SIGURG, &action, &before_); // fails for no signal that there is
+        sigevent event{};
+        event.sigev_notify = SIGEV_SIGNAL;
+        event.sigev_signo = SIGURG;
+        if (::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0 &&
+            ::timer_settime(timer_, 0, &value, nullptr) == 0)
+            return;
+        const int why = errno;
+        ::sigaction(SIGURG, &before_, nullptr); // the timer, if there is one, goes with the process
+        throw SystemError(why, "cannot set a timer (timer_create, timer_settime)");
+    }
+    RepeatedInterrupt(const RepeatedInterrupt &) = delete;
+    RepeatedInterrupt &operator=(const RepeatedInterrupt &) = delete;
+    ~RepeatedInterrupt()
+    {
+        ::timer_delete(timer_);
+        ::sigaction(SIGURG, &before_, nullptr);
+    }
+
+private:
+    timer_t timer_{};
+    struct sigaction before_ {};
+};
 
 } // namespace
 

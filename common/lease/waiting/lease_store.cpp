@@ -17,10 +17,8 @@ namespace {
 std::set<ProcessId> inits_of(const LeaseState &state)
 {
     std::set<ProcessId> inits;
-    for (const auto *const entries : {&state.allocations, &state.observers, &state.deprived}) {
-        for (const Allocation &allocation : *entries)
-            inits.insert(allocation.holder.init);
-    }
+    for (const auto *const entries : {&state.allocations, &state.observers, &state.deprived})
+        inits.merge(inits_of(*entries));
     for (const Ticket &ticket : state.tickets)
         inits.insert(ticket.holder.init);
     return inits;
@@ -40,19 +38,14 @@ void add_ends_of(History &history, const std::vector<Allocation> &before,
                  const std::vector<Allocation> &after, std::string_view lease, const KnownEnds &how,
                  std::int64_t now)
 {
-    std::set<ProcessId> left;
-    for (const Allocation &allocation : after)
-        left.insert(allocation.holder.init);
+    const std::set<ProcessId> left = inits_of(after);
     for (const Allocation &allocation : before) {
         if (left.contains(allocation.holder.init))
             continue;
         const auto known = how.find(allocation.holder.init);
-        std::vector<LeaseKey> keys;
-        for (const LeasedDevice &device : allocation.devices)
-            keys.push_back(device.key);
         HistoryLine line = history.begin("ended");
         line.add("container", allocation.holder.container);
-        line.add("gpus", keys);
+        line.add("gpus", keys_of(allocation.devices));
         if (!lease.empty())
             line.add("lease", lease);
         line.add("since", utc_text(allocation.since));
@@ -96,14 +89,13 @@ try {
     if (store_ == nullptr)
         return;
     LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end);
-    for (Allocation &allocation : session.state().allocations) {
-        if (allocation.holder.init != grant_.init || (grant_.added.empty() && allocation.rules))
-            continue;
-        // Those of an earlier request are known no more: enter_grant() has seen to it.
-        allocation.rules = allocation.rules || hides_files_ ? DeviceRules() : rules;
-        if (stored_size(allocation) > max_lease_entry)
-            allocation.rules = DeviceRules();
-    }
+    Allocation *const own = find_allocation(session.state().allocations, grant_.init);
+    if (own == nullptr || (grant_.added.empty() && own->rules))
+        return;
+    // Those of an earlier request are known no more: enter_grant() has seen to it.
+    own->rules = own->rules || hides_files_ ? DeviceRules() : rules;
+    if (stored_size(*own) > max_lease_entry)
+        own->rules = DeviceRules();
     session.save();
 } catch (const Error &) {
     return; // so it can be ended, and not taken from
@@ -205,16 +197,8 @@ LeaseState state_for(const ProcessSpace &space, std::string_view text, const std
 
 LeaseState LeaseStore::read() const
 {
-    return state_for(processes_.space(), directory_.read(state_document, max_lease_file), how_to_clear());
-}
-
-LeaseCounts LeaseStore::counts() const
-{
-    LeaseState state = read();
-    const std::int64_t now = boottime_ns();
-    for (const Allocation &allocation : state.allocations)
-        state.counts.add_time(devices_by_vendor(allocation), now - allocation.taken_ns);
-    return state.counts;
+    return state_for(processes_.space(), directory_.read(state_document, max_lease_file),
+                     directory_.how_to_clear());
 }
 
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)

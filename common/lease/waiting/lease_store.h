@@ -55,9 +55,6 @@ public:
     {
     }
 
-    /** As LeaseDirectory::scope(). */
-    [[nodiscard]] const std::string &scope() const { return directory_.scope(); }
-
     /** Those of whom the state tells. */
     [[nodiscard]] const Processes &processes() const { return processes_; }
 
@@ -106,12 +103,7 @@ public:
     /** The state as it was at some moment; for who may not take the lock. @throws Error (BrokenHost) */
     [[nodiscard]] LeaseState read() const;
 
-    /** What has happened since the boot, with what those have had so far that have something now. @throws Error (BrokenHost) */
-    [[nodiscard]] LeaseCounts counts() const;
-
 private:
-    [[nodiscard]] std::string how_to_clear() const { return directory_.how_to_clear(); }
-
     LeaseDirectory directory_;
     std::shared_ptr<History> history_;
     Processes processes_;

@@ -62,9 +62,10 @@ try {
     return;
 }
 
-Refusals read_refusals(const LeaseDirectory &directory)
+Refusals read_refusals(const Sysroot &sysroot)
 try {
-    return refusals_in(directory.open_private(refusals_name, O_RDONLY).get());
+    const auto directory = LeaseDirectory::find(sysroot);
+    return directory ? refusals_in(directory->open_private(refusals_name, O_RDONLY).get()) : Refusals();
 } catch (const SystemError &error) {
     if (error.error_number() == ENOENT)
         return {};

@@ -10,6 +10,7 @@
 namespace ogh {
 
 class LeaseDirectory;
+class Sysroot;
 
 constexpr size_t exit_statuses = 7; ///< see ExitStatus
 
@@ -23,6 +24,6 @@ using Refusals = std::map<std::string, std::array<std::uint64_t, exit_statuses>>
 void count_refusal(const LeaseDirectory &directory, const std::string &hook, size_t status) noexcept;
 
 /** @return nothing where none has been counted. @throws Error (BrokenHost) for who may not read them */
-Refusals read_refusals(const LeaseDirectory &directory);
+Refusals read_refusals(const Sysroot &sysroot);
 
 } // namespace ogh

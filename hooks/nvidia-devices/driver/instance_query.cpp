@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 #include "kernel/inode.h"
 #include "nvidia-devices/driver/driver_root.h"
 #include "nvidia-devices/driver/library_search.h"
@@ -56,7 +56,7 @@ OwnExecutable own()
  */
 UniqueFd open_safe(const std::string &path, const OwnExecutable &own, mode_t for_nobody)
 {
-    auto place = find_of_root_alone(Sysroot("/"), path, own.status.st_uid);
+    auto place = find_trusted(Sysroot("/"), path, own.status.st_uid);
     if (!place)
         return {};
     if ((Inode::of(place->fd.get(), quote(path)).mode & for_nobody) != for_nobody)

@@ -8,7 +8,7 @@
 
 #include "listing/listing.h"
 #include "nvidia-devices/host/inventory.h"
-#include "request/candidate.h"
+#include "request/availability.h"
 #include "request/selection.h"
 #include "request/selectors.h"
 

@@ -45,11 +45,12 @@ std::optional<Config> with(std::map<std::string, std::string, std::less<>> annot
 
 BOOST_AUTO_TEST_CASE(each_kind_of_quota_has_names_of_its_own)
 {
-    KeyLimits limits;
-    limits.quota = {"ci", 1};
+    Request request;
+    request.key = "ci";
+    request.limits.quota = 1;
     const QuotaOptions options =
         read({"--quota=ci=3", "--quota", "a=b=2", "--quota", std::string(crios) + "=4"});
-    const Quotas quotas = quotas_of(with({{crios, "ci"}}), limits, options);
+    const Quotas quotas = quotas_of(with({{crios, "ci"}}), request, options);
     const Quotas expected = {
         {"io.kubernetes.pod.namespace=ci", 4}, {"key:ci", 1}, {"policy:a=b", 2}, {"policy:ci", 3}};
     BOOST_TEST((quotas == expected));

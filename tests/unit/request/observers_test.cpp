@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "request/observers.h"
+#include "request/annotations.h"
 #include "request/request.h"
 #include "support/expect.h"
 

@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "request/plugin_marks.h"
+#include "request/device_plugin.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(plugin_marks)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "request/selection_policy.h"
+#include "request/selection.h"
 #include "support/selection_case.h"
 
 BOOST_AUTO_TEST_SUITE(selection_policy)

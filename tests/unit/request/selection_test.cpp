@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "request/availability.h"
-#include "request/candidate_addresses.h"
+#include "request/selection.h"
 #include "support/selection_case.h"
 
 BOOST_AUTO_TEST_SUITE(selection)

@@ -16,7 +16,7 @@ namespace ogh {
  * @param other_owner a user that counts as root does
  * @return "" if nothing does
  */
-std::string why_not_root_alone(int fd, uid_t other_owner = 0);
+std::string why_not_trusted(int fd, uid_t other_owner = 0);
 
 /**
  * The same, and a directory is one in which others may not even make new files, as they may in a sticky one.
@@ -29,7 +29,7 @@ std::string why_others_may_add(int fd, uid_t other_owner = 0);
  * @return nothing if it does not exist
  * @throws Error (BrokenHost) that names what others may change; Error as Sysroot::find()
  */
-std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path,
-                                               uid_t other_owner = 0);
+std::optional<ResolvedPath> find_trusted(const Sysroot &sysroot, const std::string &path,
+                                         uid_t other_owner = 0);
 
 } // namespace ogh

@@ -4,10 +4,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "kernel/served_mounts.h"
+#include "kernel/mount_table.h"
 #include "support/temp_directory.h"
 
-BOOST_AUTO_TEST_SUITE(served_mounts)
+BOOST_AUTO_TEST_SUITE(mounts_that_may_hang)
 
 using namespace ogh;
 using ogh::test::TempDirectory;
@@ -21,7 +21,7 @@ std::vector<std::string> served_in(const std::string &text)
     directory.file("mountinfo", text);
     const UniqueFd fd(::open(directory.path("mountinfo").c_str(), O_RDONLY | O_CLOEXEC));
     std::vector<std::string> found;
-    for (const TypedMount &mount : ogh::served_mounts(MountTable(fd.get())))
+    for (const TypedMount &mount : MountTable(fd.get()).mounts_that_may_hang())
         found.push_back(mount.type + " at " + mount.point);
     return found;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ std::string kind_of(int fd)
     return ::fstat(fd, &status) == 0 && S_ISLNK(status.st_mode) ? "a symlink" : "a directory";
 }
 
-std::string why_not_alone(int fd, uid_t other_owner, bool sticky_counts)
+std::string why_others_may_change(int fd, uid_t other_owner, bool sticky_counts)
 {
     struct stat status {};
     if (::fstat(fd, &status) != 0)
@@ -38,25 +38,24 @@ std::string why_not_alone(int fd, uid_t other_owner, bool sticky_counts)
 
 } // namespace
 
-std::string why_not_root_alone(int fd, uid_t other_owner)
+std::string why_not_trusted(int fd, uid_t other_owner)
 {
-    return why_not_alone(fd, other_owner, true);
+    return why_others_may_change(fd, other_owner, true);
 }
 
 std::string why_others_may_add(int fd, uid_t other_owner)
 {
-    return why_not_alone(fd, other_owner, false);
+    return why_others_may_change(fd, other_owner, false);
 }
 
-std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path,
-                                               uid_t other_owner)
+std::optional<ResolvedPath> find_trusted(const Sysroot &sysroot, const std::string &path, uid_t other_owner)
 {
     auto place = sysroot.find(path, [&](int step) {
-        if (const std::string why = why_not_root_alone(step, other_owner); !why.empty())
+        if (const std::string why = why_not_trusted(step, other_owner); !why.empty())
             throw Error(ErrorKind::BrokenHost, kind_of(step) + " on the way to " + quote(path) + " " + why);
     });
     if (place)
-        if (const std::string why = why_not_root_alone(place->fd.get(), other_owner); !why.empty())
+        if (const std::string why = why_not_trusted(place->fd.get(), other_owner); !why.empty())
             throw Error(ErrorKind::BrokenHost, quote(path) + " " + why);
     return place;
 }

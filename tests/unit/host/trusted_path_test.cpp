@@ -4,11 +4,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "host/root_alone.h"
+#include "host/trusted_path.h"
 #include "support/expect.h"
 #include "support/temp_directory.h"
 
-BOOST_AUTO_TEST_SUITE(root_alone)
+BOOST_AUTO_TEST_SUITE(trusted_path)
 
 using namespace ogh;
 using ogh::test::failure_of;
@@ -32,8 +32,7 @@ struct Tree : TempDirectory {
 
     [[nodiscard]] test::Failure refusal(const std::string &name) const
     {
-        return failure_of(
-            [&] { static_cast<void>(find_of_root_alone(Sysroot("/"), path(name), ::geteuid())); });
+        return failure_of([&] { static_cast<void>(find_trusted(Sysroot("/"), path(name), ::geteuid())); });
     }
 };
 
@@ -43,8 +42,8 @@ BOOST_FIXTURE_TEST_CASE(what_others_may_write_is_refused, Tree)
 {
     file("shared/file");
     for (const char *name : {"real/file", "shared/file"})
-        BOOST_TEST(find_of_root_alone(Sysroot("/"), path(name), ::geteuid())->path == path(name));
-    BOOST_TEST(!find_of_root_alone(Sysroot("/"), path("real/none"), ::geteuid()));
+        BOOST_TEST(find_trusted(Sysroot("/"), path(name), ::geteuid())->path == path(name));
+    BOOST_TEST(!find_trusted(Sysroot("/"), path("real/none"), ::geteuid()));
     for (const mode_t mode : {0775U, 0757U}) {
         change_mode("real", mode);
         BOOST_TEST(refusal("real/file").says("a directory on the way to"));
@@ -57,8 +56,7 @@ BOOST_FIXTURE_TEST_CASE(what_others_may_write_is_refused, Tree)
 BOOST_FIXTURE_TEST_CASE(a_symlink_of_somebody_else_is_not_followed, Tree)
 {
     link("shared/link", "../real");
-    BOOST_TEST(find_of_root_alone(Sysroot("/"), path("shared/link/file"), ::geteuid())->path ==
-               path("real/file"));
+    BOOST_TEST(find_trusted(Sysroot("/"), path("shared/link/file"), ::geteuid())->path == path("real/file"));
     if (::geteuid() != 0)
         return;
     BOOST_REQUIRE(::lchown(path("shared/link").c_str(), 1000, 1000) == 0);
