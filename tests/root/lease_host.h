@@ -10,6 +10,7 @@
 #include "../support/expect.h"
 #include "../support/temp_directory.h"
 #include "lease/leases.h"
+#include "lease/presence/presence.h"
 
 namespace ogh::test {
 
@@ -43,7 +44,10 @@ private:
 struct LeaseHost : TempDirectory {
     [[nodiscard]] LeaseList list(const PreemptionPolicy &policy = {}) const
     {
-        Leases(Sysroot(path())).undrain("none"); // not before whoever has the lock has given it back
+        const LeaseStore store{LeaseDirectory(Sysroot(path()))};
+        LeaseStore::Session session = store.open(); // once whoever has the lock has given it back
+        drop_gone(store.processes(), session.state());
+        session.save();
         LeaseList found = Leases::look(Sysroot(path()), policy);
         std::erase_if(found.entries, [](const LeaseEntry &entry) { return !entry.lives; });
         return found;
