@@ -45,9 +45,11 @@ struct LeaseHost : TempDirectory {
     [[nodiscard]] LeaseList list(const PreemptionPolicy &policy = {}) const
     {
         const LeaseStore store{LeaseDirectory(Sysroot(path()))};
-        LeaseStore::Session session = store.open(); // once whoever has the lock has given it back
-        drop_gone(store.processes(), session.state());
-        session.save();
+        {
+            LeaseStore::Session session = store.open(); // once whoever has the lock has given it back
+            drop_gone(store.processes(), session.state());
+            session.save();
+        }
         LeaseList found = Leases::look(Sysroot(path()), policy);
         std::erase_if(found.entries, [](const LeaseEntry &entry) { return !entry.lives; });
         return found;
