@@ -30,6 +30,7 @@ REFUSED = {"plan --sysroot /tmp/host nvidia-devices=7": 3, "--plan --request 0,1
 VERSIONS = ('for file in /usr/local/libexec/oci/hooks.d/* /usr/local/bin/oci-gpu-hooks; do case $file in'
             ' *-nvml) "$file"; [ "$?" = 1 ];; *) "$file" --version;; esac || exit 1; done')
 WITH_VERSION = 6
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # root's, as Debian sets it for whoever logs in
 
 
 def copy_sources(host):
@@ -60,7 +61,7 @@ def sources_fixture(request, build_root, tmp_path_factory):
     host.run(["tee", "/etc/apt/apt.conf.d/yes"],
              input='APT::Get::Assume-Yes "1"; APT::Install-Recommends "0"; DPkg::Options:: "--force-unsafe-io";')
     host.run(["sh", "-ec", "apt-get update; apt-get install ccache"])
-    newcomer = Newcomer(host, PROJECT, CCACHE_DIR=cache, SOURCE_DATE_EPOCH=1)
+    newcomer = Newcomer(host, PROJECT, CCACHE_DIR=cache, SOURCE_DATE_EPOCH=1, PATH=PATH)
     [(packages, _), *_], _ = blocks("docs/install.md", "From the sources")
     type_all(newcomer, packages)
     yield newcomer
@@ -85,7 +86,7 @@ def test_first_the_demo(sources):
 
 
 def test_other_ways_to_build(sources):
-    """Static, and Debian's package; and what is said of both to be removed."""
+    """Static, behind the default build; and Debian's package; and what is said of both to be removed."""
     _, static = blocks("docs/install.md", "From the sources")
     type_all(sources, "rm -r build/deps/*", *(line for line, _ in static), VERSIONS)
     sources.follows("docs/install.md", "Remove")
