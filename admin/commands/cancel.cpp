@@ -10,20 +10,17 @@
 
 namespace ogh::admin {
 
-int cancel(int argc, const char *const *argv)
+int cancel(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     bool all = false;
     std::vector<std::string> words;
-    CommandLine cli("oci-gpu-hooks cancel", "Has a container wait for no GPU any more: it does not start.",
-                    page);
     cli.add_flag("--all", "All containers that wait, as for a worker that is stopped", all);
     cli.add_words("CONTAINER", "Its id as 'oci-gpu-hooks list' prints it, or the beginning of it", words);
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
     if (words.size() != (all ? 0 : 1))
         throw Error(ErrorKind::Usage, "cancel takes the id of one container, or --all");
-    const auto sysroot = options.open();
+    const auto sysroot = call.open();
     Leases::require(*sysroot);
     const std::vector<std::string> ended =
         Leases(*sysroot).cancel(all ? std::nullopt : std::optional(words.front()));

@@ -8,17 +8,14 @@
 
 namespace ogh::admin {
 
-int cdi(int argc, const char *const *argv)
+int cdi(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     InstallRequest request;
     std::vector<std::string> names;
     std::string kind;
-    CommandLine cli("oci-gpu-hooks cdi",
-                    "Specifications of the Container Device Interface whose devices call the hooks.", page);
     cli.add({"--kind", "KIND", "Of the devices: the vendor's, and not the hook's own"}, kind);
     cli.add_words("HOOK...", "Which hooks (default: all)", names);
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
     for (const std::string &name : names) {
         request.hooks.push_back(&named_hook(name));
@@ -27,7 +24,7 @@ int cdi(int argc, const char *const *argv)
     }
     if (!kind.empty() && names.size() != 1)
         throw Error(ErrorKind::Usage, "--kind needs the one hook whose vendor has that kind");
-    const auto sysroot = options.open();
+    const auto sysroot = call.open();
     const std::vector<InstalledHook> installed = hooks_of_host(sysroot);
     for (const OurHook *const hook : wanted_hooks(*sysroot, request))
         if (has_cdi(*hook))

@@ -20,7 +20,6 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "commands/command.h"
@@ -127,8 +126,6 @@ std::optional<std::uint64_t> uncorrectable_errors(const Sysroot &sysroot, const 
     return sum;
 }
 
-using nlohmann::json;
-
 struct CheckOptions {
     bool drain = false;
     std::string settle = "10m";
@@ -200,7 +197,10 @@ public:
         Leases leases(*sysroot_);
         const std::vector<Drain> drains = Leases::look(*sysroot_, {}).drains;
         compare(memory, drains);
-        list_gpus();
+        for (const auto &[key, index] : numbered_gpus(sysroot_)) {
+            findings_.gpus.try_emplace(key, index); // the first number of one that has several
+            gpus_.insert(key);
+        }
         const std::vector<PciGpu> with_driver = find_pci_gpus(*sysroot_);
         look_at_drivers(memory, with_driver);
         see_bindings(memory, with_driver); // of what failed before
@@ -262,23 +262,6 @@ private:
         memory.next = reading.next;
         if (!reading.not_looked_at.empty())
             findings_.not_looked_at.push_back(reading.not_looked_at);
-    }
-
-    /** Whole GPUs alone: a partition has no number. */
-    void list_gpus()
-    {
-        const json all = json::parse(lists_as_json(sysroot_));
-        for (const json &list : all.at("hooks")) {
-            const std::string hook = text_member(list, "hook");
-            for (const json &row : list.value("gpus", json::array())) {
-                const auto address = parse_pci_address(text_member(row, "address"));
-                if (address && row.at("index").is_number())
-                    findings_.gpus.try_emplace(gpu_lease_key(hook.substr(0, hook.find('-')), *address),
-                                               row.at("index").get<std::uint64_t>());
-            }
-        }
-        for (const auto &[key, index] : findings_.gpus)
-            gpus_.insert(key);
     }
 
     /** "ADDRESS=METHOD,…": what the uevent of amdgpu's says, see Documentation/gpu/drm-uapi.rst of Linux, "Device Wedging". */
@@ -387,10 +370,10 @@ void check_usage(const CheckOptions &wanted)
                                       "--format alone");
 }
 
-CheckFindings find(const CommandOptions &options, const CheckOptions &wanted)
+CheckFindings find(const Invocation &call, const CheckOptions &wanted)
 {
     check_usage(wanted);
-    const auto sysroot = options.open();
+    const auto sysroot = call.open();
     Look look(sysroot, wanted);
     if (wanted.kmsg)
         return look.recorded();
@@ -399,26 +382,23 @@ CheckFindings find(const CommandOptions &options, const CheckOptions &wanted)
 }
 
 /** For node-problem-detector an error is what it cannot tell, and not a problem of the node's. */
-int check_for_npd(const CommandOptions &options, const CheckOptions &wanted)
+int check_for_npd(const Invocation &call, const CheckOptions &wanted)
 {
     try {
-        const CheckFindings findings = find(options, wanted);
+        const CheckFindings findings = find(call, wanted);
         print(to_npd_line(findings));
-        return npd_status(findings);
+        return verdict_of(findings).npd_status;
     } catch (const Error &error) {
         print(npd_line(error.what()));
-        return npd_unknown;
+        return not_looked_at.npd_status;
     }
 }
 
 } // namespace
 
-int check(int argc, const char *const *argv)
+int check(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     CheckOptions wanted;
-    CommandLine cli("oci-gpu-hooks check",
-                    "Whether a GPU has failed, as far as the kernel's log and sysfs tell.", page);
     cli.add_flag("--drain", "Give those that have failed to nobody, and again what was reset", wanted.drain);
     cli.add({"--settle", "TIME", "How long after that (default: 10m)"}, wanted.settle);
     cli.add(
@@ -430,13 +410,13 @@ int check(int argc, const char *const *argv)
             wanted.kmsg);
     cli.add_choice({"--format", "NAME", "text, json or npd (default: text)"}, {"text", "json", "npd"},
                    [&](const std::string &name) { wanted.format = name; });
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
     if (wanted.format == "npd")
-        return check_for_npd(options, wanted);
-    const CheckFindings findings = find(options, wanted);
+        return check_for_npd(call, wanted);
+    const CheckFindings findings = find(call, wanted);
     print(wanted.format == "json" ? to_json(findings) : to_text(findings));
-    return check_status(findings);
+    return verdict_of(findings).exit_status;
 }
 
 } // namespace ogh::admin

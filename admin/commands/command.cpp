@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "build_config.h"
+#include "registration/manifest.h"
 
 namespace ogh::admin {
 
@@ -26,12 +27,13 @@ constexpr std::array commands{
     Command{"history", "Who had which GPU, who waited, who was refused and why", history},
     Command{"metrics", "Who has which GPU in numbers, for Prometheus", metrics},
     Command{"plan", "What a container would get by annotations: plan NAME=VALUE...", plan},
-    Command{"cancel", "Has a container wait for no GPU any more: CONTAINER", cancel},
-    Command{"check", "Whether a GPU has failed; keeps those that have from being given", check},
+    Command{"cancel", "Has a container wait for no GPU any more, so that it does not start: CONTAINER",
+            cancel},
+    Command{"check", "Whether a GPU has failed; --drain keeps those that have from being given", check},
     Command{"doctor", "Whether engines call the hooks, and what is wrong if not", doctor},
     Command{"install", "Has an engine call the hooks, with the policy that is given", install},
     Command{"uninstall", "Removes what install has written", uninstall},
-    Command{"unwrap", "Puts runc back where a wrapper stands in its place", unwrap},
+    Command{"unwrap", "Puts runc back where a wrapper stands in its place; removes nothing", unwrap},
     Command{"cdi", "CDI specifications whose devices call the hooks", cdi},
     Command{"key", "Keys that pipelines ask with: new, list, remove", key},
 };
@@ -49,6 +51,29 @@ std::string help()
     return text + "\nEach has --help. --version prints the version. See oci-gpu-hooks(1).\n";
 }
 
+/** What of its configuration, its directories and the files in effect cannot be read, a sentence each that names it. */
+std::vector<std::string> unread(const Engine &engine)
+{
+    std::vector<std::string> sentences;
+    if (engine.is_stopped)
+        for (const Finding &finding : engine.findings)
+            if (finding.severity == Severity::Error)
+                sentences.push_back(finding.text);
+    for (const HookDirectory &directory : engine.directories)
+        if (!directory.problem.empty())
+            sentences.push_back(directory.problem);
+    for (const FileInEffect &each : files_in_effect(engine.directories))
+        if (!each.file->problem.empty())
+            sentences.push_back(quote(each.file->path) + " cannot be read: " + each.file->problem);
+    return sentences;
+}
+
+void say_unread(const std::string &sentence)
+{
+    write_all(STDERR_FILENO, "oci-gpu-hooks: " + printable(sentence) + "; 'oci-gpu-hooks doctor' says more\n",
+              "to stderr");
+}
+
 } // namespace
 
 int run_command(int argc, const char *const *argv)
@@ -64,12 +89,13 @@ int run_command(int argc, const char *const *argv)
         throw Error(ErrorKind::Usage,
                     (word.empty() ? "no command is named" : "there is no command " + quote(word)) +
                         "; 'oci-gpu-hooks --help' lists them");
-    return command->run(argc - 1, argv + 1);
+    Invocation call(command->name, command->summary, argc - 1, argv + 1);
+    return command->run(call.cli, call);
 }
 
-bool parse(CommandLine &cli, CommandOptions &options, int argc, const char *const *argv)
+bool Invocation::parse()
 {
-    cli.add({"--sysroot", "DIR", "Where the host's files are found (default: /)"}, options.sysroot);
+    cli.add({"--sysroot", "DIR", "Where the host's files are found (default: /)"}, sysroot);
     const auto text = cli.parse(argc, argv);
     if (text)
         print(*text);
@@ -105,6 +131,12 @@ std::vector<InstalledHook> hooks_of_host(const std::shared_ptr<const Sysroot> &s
 {
     const std::vector<Engine> engines = find_engines(sysroot);
     say_what_is_unread(engines);
+    // Of a worker that does not run all that is known is there; without it find_engines() finds none.
+    try {
+        static_cast<void>(Manifest::read(*sysroot));
+    } catch (const Error &error) {
+        say_unread(error.what());
+    }
     std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
     if (hooks.empty() &&
         !is_this_host(*sysroot)) // a directory with devices alone: what the hooks here would give there
@@ -124,9 +156,7 @@ void say_what_is_unread(const std::vector<Engine> &engines)
     if (sentences.size() > most)
         sentences.resize(most);
     for (const std::string &sentence : sentences)
-        write_all(STDERR_FILENO,
-                  "oci-gpu-hooks: " + printable(sentence) + "; 'oci-gpu-hooks doctor' says more\n",
-                  "to stderr");
+        say_unread(sentence);
 }
 
 } // namespace ogh::admin

@@ -1,65 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/command_line.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "host/sysroot.h"
+#include "lease/state/lease_state.h"
 
 namespace ogh::admin {
 
-/**
- * One word after oci-gpu-hooks, and what it does.
- * @return the exit status
- * @throws Error
- */
-using CommandFunction = int (*)(int argc, const char *const *argv);
+/** A command that was named, and its command line. */
+struct Invocation {
+    Invocation(const char *command, const char *summary, int count, const char *const *words)
+        : name(std::string("oci-gpu-hooks ") + command), cli(name.c_str(), summary, "oci-gpu-hooks(1)"),
+          argc(count), argv(words)
+    {
+    }
+
+    /**
+     * Once the command has added its options: adds those of every command, and parses.
+     * @return whether to go on: false after --help or --version, which have been printed
+     * @throws Error (Usage)
+     */
+    [[nodiscard]] bool parse();
+
+    /** The host that is meant. @throws Error (Usage, BrokenHost) */
+    [[nodiscard]] std::shared_ptr<const Sysroot> open() const { return std::make_shared<Sysroot>(sysroot); }
+
+    std::string name;
+    CommandLine cli;
+    int argc;
+    const char *const *argv; ///< the first is the command's
+    std::string sysroot = "/";
+};
 
 struct Command {
     const char *name;
-    const char *summary; ///< for the list of commands
-    CommandFunction run; ///< argv[0] is the name
+    const char *summary; ///< for --help
+    /** @param cli of the call @return the exit status @throws Error */
+    int (*run)(CommandLine &cli, Invocation &call);
 };
 
-/** The command line of oci-gpu-hooks: help, or the one command that it names. @return, @throws as CommandFunction */
+/** The command line of oci-gpu-hooks: help, or the one command that it names. @return the exit status @throws Error */
 int run_command(int argc, const char *const *argv);
 
-int list(int argc, const char *const *argv);
-int tags(int argc, const char *const *argv);
-int status(int argc, const char *const *argv);
-int history(int argc, const char *const *argv);
-int metrics(int argc, const char *const *argv);
-int plan(int argc, const char *const *argv);
-int cancel(int argc, const char *const *argv);
-int check(int argc, const char *const *argv);
-int doctor(int argc, const char *const *argv);
-int install(int argc, const char *const *argv);
-int uninstall(int argc, const char *const *argv);
-int unwrap(int argc, const char *const *argv);
-int cdi(int argc, const char *const *argv);
-int key(int argc, const char *const *argv);
-
-/** The options that every command has. */
-struct CommandOptions {
-    std::string sysroot = "/";
-
-    /** @throws Error (Usage, BrokenHost) */
-    [[nodiscard]] std::shared_ptr<const Sysroot> open() const { return std::make_shared<Sysroot>(sysroot); }
-};
-
-/** The page that --help names. */
-inline constexpr const char *page = "oci-gpu-hooks(1)";
-
-/**
- * Adds the options of every command and parses.
- * @return whether to go on: false after --help or --version, which have been printed
- * @throws Error (Usage)
- */
-bool parse(CommandLine &cli, CommandOptions &options, int argc, const char *const *argv);
+int list(CommandLine &cli, Invocation &call);
+int tags(CommandLine &cli, Invocation &call);
+int status(CommandLine &cli, Invocation &call);
+int history(CommandLine &cli, Invocation &call);
+int metrics(CommandLine &cli, Invocation &call);
+int plan(CommandLine &cli, Invocation &call);
+int cancel(CommandLine &cli, Invocation &call);
+int check(CommandLine &cli, Invocation &call);
+int doctor(CommandLine &cli, Invocation &call);
+int install(CommandLine &cli, Invocation &call);
+int uninstall(CommandLine &cli, Invocation &call);
+int unwrap(CommandLine &cli, Invocation &call);
+int cdi(CommandLine &cli, Invocation &call);
+int key(CommandLine &cli, Invocation &call);
 
 /** Prints to standard output. @throws SystemError */
 void print(const std::string &text);
@@ -74,6 +78,13 @@ const OurHook &named_hook(const std::string &name);
  * @throws Error
  */
 std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot, int *status = nullptr);
+
+/**
+ * The GPUs that hooks list, with their numbers, each vendor's in order: AMD's partitions have one each, and are told as their
+ * GPU; NVIDIA's have none.
+ * @throws Error
+ */
+std::vector<std::pair<LeaseKey, std::uint64_t>> numbered_gpus(const std::shared_ptr<const Sysroot> &sysroot);
 
 /**
  * Where something else stands in the place of runc that 'unwrap' would put back, or refuse to; a sentence each.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -30,7 +29,7 @@ Severity when_unused(const Engine &engine, const std::vector<Engine> &all)
 }
 
 /** A wrapper changes what containers get, beside the hooks or in their place. */
-std::optional<Section> check_wrappers(const Sysroot &sysroot)
+Section check_wrappers(const Sysroot &sysroot)
 {
     Section section{"runc", {}};
     try {
@@ -39,7 +38,7 @@ std::optional<Section> check_wrappers(const Sysroot &sysroot)
     } catch (const Error &error) {
         section.findings.push_back({Severity::Note, error.what(), "run this again, as root"});
     }
-    return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
+    return section;
 }
 
 std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
@@ -48,8 +47,7 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
     const std::vector<Engine> engines = find_engines(sysroot);
     for (const Engine &engine : engines)
         sections.push_back(check_engine(engine, when_unused(engine, engines)));
-    if (auto section = check_wrappers(*sysroot))
-        sections.push_back(std::move(*section));
+    sections.push_back(check_wrappers(*sysroot));
     if (engines.empty())
         sections.push_back(
             {"engines",
@@ -61,29 +59,24 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
         for (Section &section : kind->notes(*kind, *sysroot, is_among(engines, *kind)))
             sections.push_back(std::move(section));
     }
-    if (auto section = check_written(*sysroot, engines))
-        sections.push_back(std::move(*section));
-    const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
-    if (auto section = check_devices(*sysroot, hooks))
-        sections.push_back(std::move(*section));
+    sections.push_back(check_written(*sysroot, engines));
+    sections.push_back(check_devices(*sysroot, installed_hooks(*sysroot, engines)));
     for (Section &section : check_cdi(sysroot, engines))
         sections.push_back(std::move(section));
+    std::erase_if(sections, [](const Section &section) { return section.findings.empty(); });
     return sections;
 }
 
 } // namespace
 
-int doctor(int argc, const char *const *argv)
+int doctor(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     bool as_json = false;
-    CommandLine cli("oci-gpu-hooks doctor",
-                    "Whether engines call the hooks, with which policy, and what is wrong.", page);
     cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
                    [&](const std::string &name) { as_json = name == "json"; });
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
-    const std::vector<Section> sections = examine(options.open());
+    const std::vector<Section> sections = examine(call.open());
     print(as_json ? to_json(sections) : to_text(sections, ::isatty(STDOUT_FILENO) != 0));
     return exit_status(sections);
 }

@@ -110,13 +110,9 @@ std::vector<std::string> addresses_of(const std::shared_ptr<const Sysroot> &sysr
     if (!number)
         return {gpu};
     std::vector<std::string> addresses;
-    const json lists = json::parse(lists_as_json(sysroot));
-    for (const json &list : lists.at("hooks")) {
-        for (const json &row : list.value("gpus", json::array())) {
-            if (row.at("index") == *number)
-                addresses.push_back(text_member(row, "address"));
-        }
-    }
+    for (const auto &[key, index] : numbered_gpus(sysroot))
+        if (index == *number)
+            addresses.emplace_back(address_in(key));
     if (addresses.empty())
         throw Error(ErrorKind::NotAvailable, "this host has no GPU " + quote(gpu));
     return addresses;
@@ -210,12 +206,9 @@ void print_history(const std::shared_ptr<const Sysroot> &sysroot, const HistoryO
 
 } // namespace
 
-int history(int argc, const char *const *argv)
+int history(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     HistoryOptions wanted;
-    CommandLine cli("oci-gpu-hooks history", "Who had which GPU, who waited, and who was refused and why.",
-                    page);
     cli.add({"--since", "TIME", "Only what is not older, such as 90s, 5m, 2h or 2d (default: all)"},
             wanted.since);
     cli.add({"--gpu", "GPU", "Only what had this GPU: its number or its PCI address (default: all)"},
@@ -227,13 +220,13 @@ int history(int argc, const char *const *argv)
             wanted.file);
     cli.add_choice({"--format", "NAME", "table or json (default: table)"}, {"table", "json"},
                    [&](const std::string &name) { wanted.as_json = name == "json"; });
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
     if (wanted.by && wanted.as_json)
         throw Error(ErrorKind::Usage, "--by has a table alone");
     if (!wanted.file.starts_with('/'))
         throw Error(ErrorKind::Usage, "--file needs an absolute path, not " + quote(wanted.file));
-    print_history(options.open(), wanted);
+    print_history(call.open(), wanted);
     return EXIT_SUCCESS;
 }
 

@@ -158,18 +158,13 @@ int put_kept_back(const Sysroot &sysroot)
 
 } // namespace
 
-int install(int argc, const char *const *argv)
+int install(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     InstallRequest request;
     bool dry_run = false;
     bool kept = false;
     const std::vector<std::string> names = engine_names();
     const std::string engines = "One of " + quote_list(names);
-    CommandLine cli("oci-gpu-hooks install",
-                    "Has an engine call the hooks: all, or each HOOK that stands behind the options, with "
-                    "the OPTIONs behind it.",
-                    page);
     cli.add_choice({"--engine", "NAME", engines.c_str()}, {names.begin(), names.end()},
                    [&](const std::string &name) { request.kind = find_engine_kind(name); });
     cli.add({"--directory", "DIR", "Of Concourse's worker (default: /etc/oci-gpu-hooks/concourse-hooks.d)"},
@@ -192,20 +187,20 @@ int install(int argc, const char *const *argv)
     std::vector<std::string> words;
     cli.add_rest("HOOK... [OPTION...]", "Which hooks (default: all), and the options of each of these",
                  words);
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
     read_hooks(words, request);
     if (contains(request.options, "--help")) {
-        print(run_hook(*options.open(), {request.hooks.front(), {}, {}}, {"--help"}).out);
+        print(run_hook(*call.open(), {request.hooks.front(), {}, {}}, {"--help"}).out);
         return EXIT_SUCCESS;
     }
     if (kept && (request.kind != nullptr || !words.empty() || dry_run))
         throw Error(ErrorKind::Usage, "--kept goes with neither an engine, nor a hook, nor --dry-run");
     if (kept)
-        return put_kept_back(*options.open());
+        return put_kept_back(*call.open());
     if (request.kind == nullptr)
         throw Error(ErrorKind::Usage, "which engine? --engine takes " + quote_list(engine_names()));
-    const auto sysroot = options.open();
+    const auto sysroot = call.open();
     const InstallHost host{sysroot, Manifest::read(*sysroot)};
     check(host, request);
     say_what_is_unread(find_engines(sysroot));

@@ -13,6 +13,7 @@
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "commands/command.h"
@@ -32,15 +33,6 @@ namespace {
 struct KeyPlace {
     std::string path; ///< absolute
     std::vector<std::string> hooks;
-};
-
-/** What a new key is good for, besides its name. */
-struct NewKey {
-    std::string name;
-    std::vector<std::string> hooks;
-    std::optional<std::string> allow;
-    std::optional<unsigned> max_devices;
-    std::optional<unsigned> quota;
 };
 
 constexpr mode_t key_mode = 0600;
@@ -91,21 +83,36 @@ void write(RootFiles &files, const std::string &path, const std::string &text)
     files.write(path, text, key_mode);
 }
 
-std::string line_for(const NewKey &key, const std::vector<std::string> &hooks, const std::string &secret)
+/** " --max-devices 1 --allow 0,1" */
+std::string limits_of(const KeyLimits &limits)
 {
-    std::string line =
-        sha256_of(secret) + " " + checked_word(key.name, "the name of a key") + " --for " + list_text(hooks);
-    const bool counts = takes_leases(hooks.front());
-    if (key.max_devices && counts)
-        line += " --max-devices " + std::to_string(*key.max_devices);
-    if (key.allow)
-        line += " --allow " + checked_word(*key.allow, "--allow");
-    if (key.quota && counts)
-        line += " --quota " + std::to_string(*key.quota);
-    return line + "\n";
+    std::string text;
+    const auto add = [&](const char *option, const std::string &value) {
+        text += std::string(" ") + option + " " + value;
+    };
+    if (limits.max_devices)
+        add("--max-devices", std::to_string(*limits.max_devices));
+    if (limits.allow)
+        add("--allow", *limits.allow);
+    if (limits.quota)
+        add("--quota", std::to_string(*limits.quota));
+    if (limits.allow_capabilities)
+        add("--allow-capabilities", *limits.allow_capabilities);
+    return text;
 }
 
-std::string lines_for(const NewKey &key, const KeyPlace &place, const std::string &secret)
+std::string line_for(const Key &key, const std::vector<std::string> &hooks, const std::string &secret)
+{
+    KeyLimits limits = key.limits;
+    if (limits.allow)
+        checked_word(*limits.allow, "--allow");
+    if (!takes_leases(hooks.front()))
+        limits.max_devices = limits.quota = std::nullopt;
+    return sha256_of(secret) + " " + checked_word(key.name, "the name of a key") + " --for " +
+           list_text(hooks) + limits_of(limits) + "\n";
+}
+
+std::string lines_for(const Key &key, const KeyPlace &place, const std::string &secret)
 {
     std::string lines;
     for (const bool leases : {true, false}) {
@@ -158,33 +165,15 @@ std::string random_key()
     return sha256_of({bytes.data(), bytes.size()});
 }
 
-/** "--max-devices 1 --allow 0,1" */
-std::string limits_of(const KeyLimits &limits)
-{
-    std::string text;
-    const auto add = [&](const char *option, const std::string &value) {
-        text += (text.empty() ? "" : " ") + std::string(option) + " " + value;
-    };
-    if (limits.max_devices)
-        add("--max-devices", std::to_string(*limits.max_devices));
-    if (limits.allow)
-        add("--allow", *limits.allow);
-    if (limits.quota)
-        add("--quota", std::to_string(*limits.quota));
-    if (limits.allow_capabilities)
-        add("--allow-capabilities", *limits.allow_capabilities);
-    return text;
-}
-
 /** Without their hashes. */
 void print_keys(const Sysroot &sysroot, const std::vector<KeyPlace> &places)
 {
     Table table{{"NAME", "HOOKS", "LIMITS", "FILE"}};
     for (const KeyPlace &place : places) {
         const KeyFile file(read_key_text(sysroot, place.path).value_or(""));
-        for (const Key &each : file.keys()) {
-            table.push_back({each.name, list_text(each.hooks), limits_of(each.limits), place.path});
-        }
+        for (const Key &each : file.keys())
+            table.push_back(
+                {each.name, list_text(each.hooks), std::string(trimmed(limits_of(each.limits))), place.path});
     }
     print(ogh::to_text(table));
 }
@@ -195,7 +184,7 @@ void print_keys(const Sysroot &sysroot, const std::vector<KeyPlace> &places)
  * @throws Error (Usage) if one of the files has that name already, or a value cannot be in a line; (BrokenHost) if a hook
  *         is called with no key file, or as read_key_file()
  */
-void make_key(const Sysroot &sysroot, const std::vector<KeyPlace> &places, const NewKey &key)
+void make_key(const Sysroot &sysroot, const std::vector<KeyPlace> &places, const Key &key)
 {
     const std::string secret = random_key();
     RootFiles files = RootFiles::of_host(sysroot);
@@ -245,7 +234,7 @@ void remove_key(const Sysroot &sysroot, const std::vector<KeyPlace> &places, con
 }
 
 /** @throws Error (Usage) */
-void check(const std::vector<std::string> &words, const NewKey &key)
+void check(const std::vector<std::string> &words, const Key &key)
 {
     const std::string word = words.empty() ? "" : words.front();
     if (word != "new" && word != "list" && word != "remove")
@@ -256,42 +245,39 @@ void check(const std::vector<std::string> &words, const NewKey &key)
     if (word == "new" && key.hooks.empty())
         throw Error(ErrorKind::Usage, "which hooks may be asked with the key? --hook names each: whoever has "
                                       "the key, and the image of its step, may ask these");
-    if (word != "new" && (!key.hooks.empty() || key.allow || key.max_devices || key.quota))
+    if (word != "new" &&
+        (!key.hooks.empty() || key.limits.allow || key.limits.max_devices || key.limits.quota))
         throw Error(ErrorKind::Usage, "options of a key are for 'key new'");
     for (const std::string &hook : key.hooks)
         static_cast<void>(named_hook(hook));
-    if (key.allow && key.hooks.size() != 1)
+    if (key.limits.allow && key.hooks.size() != 1)
         throw Error(ErrorKind::Usage,
                     "--allow has the words of one hook: give the others a line of their own in the key file");
 }
 
 } // namespace
 
-int key(int argc, const char *const *argv)
+int key(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
-    NewKey wanted;
+    Key wanted{{}, "", {}, {}};
     std::vector<std::string> words;
-    CommandLine cli("oci-gpu-hooks key",
-                    "Keys with which a container may ask by its environment: 'new NAME' makes one and prints "
-                    "it, 'list' names those that there are, 'remove NAME' takes one away.",
-                    page);
     cli.add({"--hook", "HOOK...", "Which hooks may be asked with it"}, wanted.hooks);
     cli.add({"--allow", "LIST", "The only devices or directories, of one hook (default: as the hook allows)"},
-            wanted.allow);
+            wanted.limits.allow);
     cli.add({"--max-devices", "N", "How many devices one container may have (default: as the hook allows)"},
-            wanted.max_devices);
+            wanted.limits.max_devices);
     cli.add({"--quota", "N", "How many devices all that ask with it may have at once (default: no limit)"},
-            wanted.quota);
-    cli.add_words("new NAME | list | remove NAME", "What is to be done", words);
-    if (!parse(cli, options, argc, argv))
+            wanted.limits.quota);
+    cli.add_words("new NAME | list | remove NAME",
+                  "Makes one and prints it; names those that there are; takes one away", words);
+    if (!call.parse())
         return EXIT_SUCCESS;
     if (!wanted.hooks.empty() && words.size() > 2) { // what follows the first one after --hook
         wanted.hooks.insert(wanted.hooks.end(), words.begin() + 2, words.end());
         words.resize(2);
     }
     check(words, wanted);
-    const auto sysroot = options.open();
+    const auto sysroot = call.open();
     const std::vector<KeyPlace> places = key_places(sysroot);
     if (words.front() == "list") {
         print_keys(*sysroot, places);

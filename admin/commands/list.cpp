@@ -11,23 +11,15 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/exit_status.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "host/drm_nodes.h"
+#include "host/pci_address.h"
 
 namespace ogh::admin {
 
 namespace {
-
-/** ldcache-update has nothing to list. */
-bool lists_something(const InstalledHook &hook)
-{
-    return hook.hook->name != "ldcache-update";
-}
-
-bool is_gpu_hook(const InstalledHook &hook)
-{
-    return hook.hook->gives_gpus;
-}
 
 /** A host need not have what a hook gives. */
 bool is_wrong(const ProgramOutput &output)
@@ -35,11 +27,13 @@ bool is_wrong(const ProgramOutput &output)
     return output.exit_status != 0 && !is_status(output, ExitStatus::NotAvailable);
 }
 
-std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
-                                 bool (*is_wanted)(const InstalledHook &))
+/** Those that have something to list. @param gpus_alone and of these those for GPUs */
+std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot, bool gpus_alone)
 {
     std::vector<InstalledHook> hooks = hooks_of_host(sysroot);
-    std::erase_if(hooks, [&](const InstalledHook &hook) { return !is_wanted(hook); });
+    std::erase_if(hooks, [&](const InstalledHook &hook) {
+        return hook.hook->name == "ldcache-update" || (gpus_alone && !hook.hook->gives_gpus);
+    });
     if (hooks.empty())
         throw Error(ErrorKind::BrokenHost,
                     "none of the hooks is installed on this host; 'oci-gpu-hooks doctor' says more");
@@ -98,10 +92,11 @@ int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string
 {
     int status = 0;
     std::string gap;
-    std::vector<InstalledHook> hooks = those(sysroot, lists_something);
+    std::vector<InstalledHook> hooks = those(sysroot, false);
     join_same(*sysroot, hooks);
     for (const InstalledHook &hook : hooks) {
-        const ProgramOutput output = run_hook(*sysroot, hook, {std::string("--list=") + format});
+        const std::string its = hook.hook->gives_gpus ? format : "table"; // what is no GPU has this one alone
+        const ProgramOutput output = run_hook(*sysroot, hook, {"--list=" + its});
         print(gap + title_of(hook) + "\n");
         if (output.exit_status != 0 || !output.err.empty()) // who has which GPU may not be known
             print(message_of(hook, output) + "\n");
@@ -118,7 +113,7 @@ int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string
 void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *format)
 {
     std::set<std::string> printed;
-    for (const InstalledHook &hook : those(sysroot, is_gpu_hook)) {
+    for (const InstalledHook &hook : those(sysroot, true)) {
         const ProgramOutput output = run_hook(*sysroot, hook, {std::string("--list=") + format});
         if (output.exit_status == 0) {
             if (printed.insert(output.out).second)
@@ -153,7 +148,7 @@ std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot, int *st
 {
     nlohmann::ordered_json document = {{"hooks", nlohmann::ordered_json::array()}};
     std::set<std::string> shown;
-    for (const InstalledHook &hook : those(sysroot, lists_something)) {
+    for (const InstalledHook &hook : those(sysroot, false)) {
         const ProgramOutput output = run_hook(*sysroot, hook, {"--list=json"});
         nlohmann::ordered_json &entry = document["hooks"].emplace_back();
         entry = {{"hook", hook.hook->name}, {"engines", hook.engines}};
@@ -168,39 +163,47 @@ std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot, int *st
     return document.dump(2, ' ', true) + "\n";
 }
 
-int list(int argc, const char *const *argv)
+std::vector<std::pair<LeaseKey, std::uint64_t>> numbered_gpus(const std::shared_ptr<const Sysroot> &sysroot)
 {
-    CommandOptions options;
-    CommandLine cli("oci-gpu-hooks list", "What this host gives, and who has which GPU.", page);
+    std::vector<std::pair<LeaseKey, std::uint64_t>> numbers;
+    const auto all = nlohmann::json::parse(lists_as_json(sysroot));
+    for (const auto &list : all.at("hooks")) {
+        const std::string hook = text_member(list, "hook");
+        for (const auto &row : list.value("gpus", nlohmann::json::array())) {
+            const auto address = parse_pci_address(text_member(row, "address"));
+            if (address && row.at("index").is_number())
+                numbers.emplace_back(gpu_lease_key(hook.substr(0, hook.find('-')), *address),
+                                     row.at("index").get<std::uint64_t>());
+        }
+    }
+    return numbers;
+}
+
+int list(CommandLine &cli, Invocation &call)
+{
     std::string format = "screen";
     cli.add_choice({"--format", "NAME", "screen, table or json (default: screen)"},
                    {"screen", "table", "json"}, [&](const std::string &name) { format = name; });
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
     if (format != "json")
-        return print_lists(options.open(), format);
+        return print_lists(call.open(), format);
     int status = 0;
-    print(lists_as_json(options.open(), &status));
+    print(lists_as_json(call.open(), &status));
     return status;
 }
 
-int tags(int argc, const char *const *argv)
+int tags(CommandLine & /*cli*/, Invocation &call)
 {
-    CommandOptions options;
-    CommandLine cli("oci-gpu-hooks tags",
-                    "Words that describe this host's GPUs, for the tags of a CI worker.", page);
-    if (parse(cli, options, argc, argv))
-        print_format(options.open(), "tags");
+    if (call.parse())
+        print_format(call.open(), "tags");
     return EXIT_SUCCESS;
 }
 
-int status(int argc, const char *const *argv)
+int status(CommandLine & /*cli*/, Invocation &call)
 {
-    CommandOptions options;
-    CommandLine cli("oci-gpu-hooks status", "One line for each hook: how many GPUs, and how many are free.",
-                    page);
-    if (parse(cli, options, argc, argv))
-        print_format(options.open(), "status");
+    if (call.parse())
+        print_format(call.open(), "status");
     return EXIT_SUCCESS;
 }
 

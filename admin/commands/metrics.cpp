@@ -172,13 +172,14 @@ void add_waits(Exposition &to, const LeaseCounts &counts)
 
 void add_counters(Exposition &to, const LeaseCounts &counts)
 {
-    to.begin("oci_gpu_hooks_grants_total", "counter", "Leases that were given.");
-    to.add("oci_gpu_hooks_grants_total", {}, static_cast<double>(counts.grants));
-    to.begin("oci_gpu_hooks_takeovers_total", "counter", "Containers that were ended for another one.");
-    to.add("oci_gpu_hooks_takeovers_total", {}, static_cast<double>(counts.takeovers));
-    to.begin("oci_gpu_hooks_taken_away_total", "counter",
-             "Containers whose GPUs were taken away for another one, and that live on.");
-    to.add("oci_gpu_hooks_taken_away_total", {}, static_cast<double>(counts.revocations));
+    const auto add = [&](const std::string &name, const char *help, std::uint64_t count) {
+        to.begin(name, "counter", help);
+        to.add(name, {}, static_cast<double>(count));
+    };
+    add("oci_gpu_hooks_grants_total", "Leases that were given.", counts.grants);
+    add("oci_gpu_hooks_takeovers_total", "Containers that were ended for another one.", counts.takeovers);
+    add("oci_gpu_hooks_taken_away_total",
+        "Containers whose GPUs were taken away for another one, and that live on.", counts.revocations);
     to.begin("oci_gpu_hooks_gpu_seconds_total", "counter",
              "Seconds of one device, a GPU or a part of one, that leases have had.");
     for (size_t i = 0; i < LeaseCounts::vendors.size(); ++i)
@@ -200,13 +201,11 @@ void add_refusals(Exposition &to, Refusals refusals)
 
 } // namespace
 
-int metrics(int argc, const char *const *argv)
+int metrics(CommandLine & /*cli*/, Invocation &call)
 {
-    CommandOptions options;
-    CommandLine cli("oci-gpu-hooks metrics", "Who has which GPU in numbers, for Prometheus.", page);
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
-    const auto sysroot = options.open();
+    const auto sysroot = call.open();
     const auto lists = lists_of(sysroot);
     Exposition exposition;
     add_gpus(exposition, lists);

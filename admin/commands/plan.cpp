@@ -30,6 +30,9 @@ struct Asked {
 
 using AskedByHook = std::map<std::string, Asked>;
 
+/** Details that change nothing here: nobody's lease is taken or waited for in a plan. */
+constexpr std::array of_leases{"hold", "lease", "wait"};
+
 /** The key without the prefix of all annotations. @throws Error (Usage) */
 std::string known_key(std::string key)
 {
@@ -62,12 +65,14 @@ AskedByHook parse_words(const std::vector<std::string> &words)
         const auto found = asked.find(hook);
         if (found == asked.end())
             throw Error(ErrorKind::Usage, quote(key) + " asks for nothing without " + quote(hook));
-        // Nobody's lease is taken or waited for in a plan.
         const std::string detail = key.substr(hook.size() + 1);
-        if (detail == "imex")
-            throw Error(ErrorKind::Usage, "a plan shows no IMEX channels: leave out " + quote(key));
         if (detail == "capabilities")
             found->second.options.insert(found->second.options.end(), {"--" + detail, value});
+        else if (!contains(of_leases, detail))
+            throw Error(ErrorKind::Usage, "a plan does not show " + quote(key) +
+                                              ": leave it out; beside what is asked for it takes "
+                                              "'capabilities', " +
+                                              quote_list({of_leases.begin(), of_leases.end()}));
     }
     if (asked.empty())
         throw Error(ErrorKind::Usage, "which annotations? For example: oci-gpu-hooks plan mount-srv=all");
@@ -170,19 +175,17 @@ int print_plans(const std::shared_ptr<const Sysroot> &sysroot, const std::vector
 
 } // namespace
 
-int plan(int argc, const char *const *argv)
+int plan(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     std::vector<std::string> words;
     bool as_json = false;
-    CommandLine cli("oci-gpu-hooks plan", "What a container would get by these annotations, now.", page);
     cli.add_words("NAME=VALUE...", "Annotations, with or without 'io.oci-gpu-hooks.': nvidia-devices=any:1",
                   words);
     cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
                    [&](const std::string &name) { as_json = name == "json"; });
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
-    return print_plans(options.open(), words, as_json);
+    return print_plans(call.open(), words, as_json);
 }
 
 } // namespace ogh::admin

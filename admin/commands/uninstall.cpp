@@ -125,14 +125,12 @@ int keep_for_later(const std::shared_ptr<const Sysroot> &sysroot, bool dry_run)
 
 } // namespace
 
-int uninstall(int argc, const char *const *argv)
+int uninstall(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     std::optional<std::string> engine;
     bool dry_run = false;
     const std::vector<std::string> names = engine_names();
     bool keep = false;
-    CommandLine cli("oci-gpu-hooks uninstall", "Removes what 'install' has written.", page);
     cli.add_flag(
         "--keep",
         "Move all that calls the hooks out of effect instead, as a package that is removed does; 'install "
@@ -141,11 +139,11 @@ int uninstall(int argc, const char *const *argv)
     cli.add_choice({"--engine", "NAME", "What was written for this one alone (default: for each)"},
                    {names.begin(), names.end()}, [&](const std::string &name) { engine = name; });
     cli.add_flag("--dry-run", "Say what would be removed, and change nothing", dry_run);
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
     if (keep && engine)
         throw Error(ErrorKind::Usage, "--keep is for all engines, and goes with no --engine");
-    const auto sysroot = options.open();
+    const auto sysroot = call.open();
     say_what_is_unread(find_engines(sysroot));
     if (keep)
         return keep_for_later(sysroot, dry_run);

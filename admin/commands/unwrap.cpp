@@ -73,7 +73,7 @@ RuntimeFile look_at_content(int fd, const std::string &path)
 /** @param path absolute; a symlink at its end is not followed. @throws Error */
 RuntimeFile look_at_runtime(const Sysroot &sysroot, const std::string &path)
 {
-    const RuntimeFile absent{Kind::Absent, "is not there"};
+    RuntimeFile absent{Kind::Absent, "is not there"};
     const auto directory = sysroot.find(directory_of(path));
     if (!directory)
         return absent;
@@ -378,17 +378,13 @@ std::vector<std::string> wrapped_runtimes(const Sysroot &sysroot)
     return sentences;
 }
 
-int unwrap(int argc, const char *const *argv)
+int unwrap(CommandLine &cli, Invocation &call)
 {
-    CommandOptions options;
     bool dry_run = false;
-    CommandLine cli(
-        "oci-gpu-hooks unwrap",
-        "Puts runc back where a script or a vendor's runtime stands in its place. Removes nothing.", page);
     cli.add_flag("--dry-run", "Say what would be put back where, and change nothing", dry_run);
-    if (!parse(cli, options, argc, argv))
+    if (!call.parse())
         return EXIT_SUCCESS;
-    const auto sysroot = options.open();
+    const auto sysroot = call.open();
     UnwrapPlan plan = plan_unwrap(*sysroot);
     if (dry_run) {
         carry_out(plan, *sysroot, nullptr);

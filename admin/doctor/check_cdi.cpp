@@ -156,8 +156,7 @@ std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
         if (kind->cdi && kind->is_installed(*sysroot))
             sections.push_back(
                 check_engine_with_cdi(*sysroot, *kind, !ours.empty(), is_among(engines, *kind)));
-    if (!specs.findings.empty())
-        sections.push_back(std::move(specs));
+    sections.push_back(std::move(specs));
     return sections;
 }
 

@@ -22,23 +22,12 @@ namespace ogh::admin {
 
 namespace {
 
-ProgramOutput ask(const Sysroot &sysroot, InstalledHook hook, const std::string &request)
+/** @param without an option of its policy that does not count */
+ProgramOutput ask(const Sysroot &sysroot, InstalledHook hook, const std::string &request,
+                  std::string_view without = "")
 {
-    hook.options = policy_options(hook.options);
+    hook.options = policy_options(hook.options, without);
     return run_hook(sysroot, hook, {"--plan", "--request", request});
-}
-
-InstalledHook without_allow(InstalledHook hook)
-{
-    std::vector<std::string> kept;
-    for (size_t i = 0; i < hook.options.size(); ++i) {
-        if (hook.options[i] == "--allow")
-            ++i; // its value
-        else if (!hook.options[i].starts_with("--allow="))
-            kept.push_back(hook.options[i]);
-    }
-    hook.options = std::move(kept);
-    return hook;
 }
 
 /** The rows of --list; none where the hook has nothing to list, which other checks speak of. */
@@ -53,11 +42,10 @@ Findings check_allowed(const Sysroot &sysroot, const InstalledHook &hook)
 {
     Findings findings;
     const auto allowed = option_of(hook_file(hook), "--allow");
-    const InstalledHook free = without_allow(hook);
     if (!allowed || (hook.hook->gives_gpus && rows_of(sysroot, hook, "gpus").empty()))
         return findings; // a host may have no GPU of that vendor's, whatever its file allows
     for (const std::string &name : split_list(*allowed)) {
-        const ProgramOutput output = ask(sysroot, free, name);
+        const ProgramOutput output = ask(sysroot, hook, name, "--allow");
         if (is_status(output, ExitStatus::NotAvailable))
             findings.push_back({Severity::Error,
                                 title_of(hook) + ": --allow names " + quote(name) +
@@ -238,7 +226,7 @@ Findings check_labels(const Sysroot &sysroot, const std::vector<InstalledHook> &
 
 } // namespace
 
-std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<InstalledHook> &hooks)
+Section check_devices(const Sysroot &sysroot, const std::vector<InstalledHook> &hooks)
 {
     Section section{"GPUs and directories", {}};
     try {
@@ -255,7 +243,7 @@ std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<I
     } catch (const Error &error) {
         section.findings.push_back({Severity::Error, error.what(), "fix that, and run this again"});
     }
-    return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
+    return section;
 }
 
 } // namespace ogh::admin

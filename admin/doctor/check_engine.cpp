@@ -132,7 +132,7 @@ Findings check_missing(const Engine &engine)
                                 quote(file.path) +
                                     (is_link ? " is a symlink that leads nowhere"
                                              : " names " + quote(file.executable) + ", which is not there") +
-                                    ": " + engine.name + " leaves the file out without a word" +
+                                    ": " + engine.kind->name + " leaves the file out without a word" +
                                     in_its_place(engine, file),
                                 is_link ? "put back what it leads to, or remove it"
                                         : "install the hooks again, or fix 'path' in the file"});
@@ -147,7 +147,7 @@ Finding unreadable(const Engine &engine, const HookFile &file)
     return {Severity::Error,
             quote(file.path) + " cannot be read: " + file.problem + "; " +
                 (is_worker ? "a worker does not start with a file that is no JSON"
-                           : engine.name + " starts no container with a file that it cannot read"),
+                           : engine.kind->name + " starts no container with a file that it cannot read"),
             std::string("fix the file, or remove it") +
                 (is_worker ? ": each file of the directory is read, whatever its name" : "")};
 }
@@ -225,10 +225,10 @@ Findings check_unread(const Engine &engine)
         for (const HookFile &file :
              read_hook_directory(*engine.sysroot, std::string(directory), DirectoryRules::HooksD).files)
             if (file.ours != nullptr)
-                findings.push_back(
-                    {Severity::Error,
-                     quote(file.path) + " is not in effect: " + engine.name + " does not read that directory",
-                     engine.remedy});
+                findings.push_back({Severity::Error,
+                                    quote(file.path) + " is not in effect: " + engine.kind->name +
+                                        " does not read that directory",
+                                    engine.remedy});
     }
     return findings;
 }
@@ -257,14 +257,15 @@ Findings check_annotations(const Engine &engine)
     if (engine.kind->image_annotations == nullptr)
         return {};
     const ImageAnnotations annotations = engine.kind->image_annotations(*engine.kind, *engine.sysroot);
-    const std::string remedy = "oci-gpu-hooks install --engine " + engine.name + " --defaults";
+    const std::string remedy = "oci-gpu-hooks install --engine " + engine.kind->name + " --defaults";
     const std::vector<DefaultAnnotations> &lists = annotations.lists;
     Findings findings = check_lists_before(lists, remedy);
     const auto keys = keys_without_default(lists.empty() ? std::vector<std::string>() : lists.back().entries);
     const auto takes = annotations.are_taken;
     if (!takes.value_or(true))
         return findings;
-    const std::string why = "before 4.5.1 " + engine.name + " makes an image's annotations the container's";
+    const std::string why =
+        "before 4.5.1 " + engine.kind->name + " makes an image's annotations the container's";
     if (keys.empty())
         findings.push_back(
             {Severity::Ok,
@@ -364,7 +365,7 @@ Section check_engine(const Engine &engine, Severity when_unused)
         add(section.findings, check_vendors(engine));
     if (!is_used)
         section.findings.push_back({when_unused, "it calls none of the hooks of this collection",
-                                    "oci-gpu-hooks install --engine " + engine.name});
+                                    "oci-gpu-hooks install --engine " + engine.kind->name});
     else
         add(section.findings, check_annotations(engine));
     return section;

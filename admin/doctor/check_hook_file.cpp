@@ -307,7 +307,7 @@ std::optional<Finding> check_pods(const Engine &engine, const HookFile &file)
         options_of(file).has_limit)
         return std::nullopt;
     return Finding{Severity::Note, quote(file.path) + " has no limit: a pod that asks is refused",
-                   "oci-gpu-hooks install --engine " + engine.name +
+                   "oci-gpu-hooks install --engine " + engine.kind->name +
                        (engine.runtime.empty() ? "" : " --runtime " + engine.runtime) + " " +
                        std::string(file.ours->name) + " --only " + engine.kind->pod_key + "=NAMESPACE"};
 }
@@ -422,8 +422,11 @@ void refuse_wrong_options(const Sysroot &host, const HookFile &file)
 Findings check_hook_file(const Engine &engine, const HookFile &file)
 {
     Findings findings = check_executable(engine, file);
-    const bool is_sound = std::none_of(findings.begin(), findings.end(),
-                                       [](const Finding &each) { return each.severity == Severity::Error; });
+    const auto is_right = [&] {
+        return std::none_of(findings.begin(), findings.end(),
+                            [](const Finding &each) { return each.severity == Severity::Error; });
+    };
+    const bool is_sound = is_right();
     for (const auto &finding :
          {check_stages(file), check_when(engine, file), check_opt_in(engine, file), check_pods(engine, file),
           check_environment(file), check_timeout(file), check_name(file), check_log_file(engine, file)})
@@ -432,10 +435,8 @@ Findings check_hook_file(const Engine &engine, const HookFile &file)
     if (is_sound)
         if (const auto options = check_options(engine, file))
             findings.push_back(*options);
-    const bool is_right = std::none_of(findings.begin(), findings.end(),
-                                       [](const Finding &each) { return each.severity == Severity::Error; });
-    findings.insert(findings.begin(),
-                    {is_right ? Severity::Ok : Severity::Note, named(file) + ": " + policy_words(file), ""});
+    findings.insert(findings.begin(), {is_right() ? Severity::Ok : Severity::Note,
+                                       named(file) + ": " + policy_words(file), ""});
     return findings;
 }
 

@@ -8,6 +8,7 @@
 #include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/path_names.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "doctor/checks.h"
 #include "engines/docker.h"
@@ -74,7 +75,7 @@ bool is_read(const InstalledFile &file, const std::vector<Engine> &engines)
 {
     bool is_one_there = false;
     for (const Engine &engine : engines) {
-        if (engine.kind->way != EngineKind::Way::OneDirectory || !contains(file.engines, engine.name))
+        if (engine.kind->way != EngineKind::Way::OneDirectory || !contains(file.engines, engine.kind->name))
             continue;
         is_one_there = true;
         if (contains(engine.directory_paths, directory_of(file.path)))
@@ -86,13 +87,8 @@ bool is_read(const InstalledFile &file, const std::vector<Engine> &engines)
 /** The options with which the hook is called by now; those that it was written with where that cannot be read. */
 std::vector<std::string> options_in(const InstalledFile &file, const std::string &text)
 {
-    std::vector<HookFile> found{parse_hook_file(file.path, text)};
-    if (const auto calls = parse_gpu_flag_script(text)) {
-        found.clear();
-        for (const HookCall &call : *calls)
-            found.push_back(hook_file_of(call));
-    }
-    for (const HookFile &each : found)
+    const auto calls = parse_gpu_flag_script(text);
+    for (const HookFile &each : calls ? *calls : std::vector{parse_hook_file(file.path, text)})
         if (each.problem.empty() && each.ours != nullptr && each.ours->name == file.hook &&
             !each.args.empty())
             return {each.args.begin() + 1, each.args.end()};
@@ -210,7 +206,7 @@ Findings check_history(const Sysroot &sysroot)
 
 } // namespace
 
-std::optional<Section> check_written(const Sysroot &sysroot, const std::vector<Engine> &engines)
+Section check_written(const Sysroot &sysroot, const std::vector<Engine> &engines)
 {
     Section section{"what 'install' has written", {}};
     try {
@@ -219,7 +215,7 @@ std::optional<Section> check_written(const Sysroot &sysroot, const std::vector<E
     } catch (const Error &error) {
         section.findings.push_back({Severity::Error, error.what(), "fix the file"});
     }
-    return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
+    return section;
 }
 
 Section check_host(const Sysroot &sysroot)

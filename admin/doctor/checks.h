@@ -12,7 +12,7 @@
 
 namespace ogh::admin {
 
-// What the doctor looks at. What `install` refuses is what the doctor would find.
+// What the doctor looks at. What `install` refuses is what the doctor would find. Nobody is shown a section without findings.
 
 // check_host.cpp
 
@@ -21,10 +21,10 @@ Section check_host(const Sysroot &sysroot);
 
 /**
  * What `install` has written on this host and what is not in effect: a file that is gone has taken its policy along, and
- * an engine calls the hook with another one, or not at all. Nothing if all of it is there.
+ * an engine calls the hook with another one, or not at all. Empty if all of it is there.
  * @param engines of this host
  */
-std::optional<Section> check_written(const Sysroot &sysroot, const std::vector<Engine> &engines);
+Section check_written(const Sysroot &sysroot, const std::vector<Engine> &engines);
 
 // check_engine.cpp
 
@@ -78,10 +78,10 @@ void refuse_wrong_options(const Sysroot &host, const HookFile &file);
 
 /**
  * What the hooks give, as they say themselves: a GPU, or why none; whether what --allow names exists, and whether
- * cdi-devices gives GPUs past the hooks for them; labels of SELinux. Nothing if there is nothing to say.
+ * cdi-devices gives GPUs past the hooks for them; labels of SELinux. Empty if there is nothing to say.
  * @param hooks that may be run
  */
-std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<InstalledHook> &hooks);
+Section check_devices(const Sysroot &sysroot, const std::vector<InstalledHook> &hooks);
 
 // check_cdi.cpp
 

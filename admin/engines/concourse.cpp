@@ -34,18 +34,11 @@ namespace ogh::admin {
 
 namespace {
 
-/** What the kernel says of a process that nobody else decides, and knows without asking anybody; proc(5). */
-struct ProcessOwner {
+/** Who a process is. What the kernel says of its owner nobody else decides, and it knows that without asking anybody; proc(5). */
+struct ProcessIdentity {
     std::string uids;            ///< real, effective, saved, file system: "0 0 0 0"
     std::uint64_t effective = 0; ///< its effective capabilities
     bool is_of_this_user_namespace = false;
-
-    bool operator==(const ProcessOwner &) const = default;
-};
-
-/** The same with its program. */
-struct ProcessIdentity {
-    ProcessOwner owner;
     std::string executable;      ///< its path, as the process names it
     std::string why_not_trusted; ///< what lets others than root change that executable; "" if nothing does
 
@@ -122,7 +115,7 @@ std::string value_in(const std::string &status, std::string_view label)
  * memory in which the other is.
  * @return "" if it is root in that sense
  */
-std::string why_not_root(const ProcessOwner &owner)
+std::string why_not_root(const ProcessIdentity &owner)
 {
     if (!owner.is_of_this_user_namespace)
         return "it is in another user namespace";
@@ -133,23 +126,27 @@ std::string why_not_root(const ProcessOwner &owner)
     return "";
 }
 
-/** @param status of /proc/PID. @throws Error (BrokenHost) if it has ended, or this process may not look */
-ProcessOwner owner_of(const Process &process, const std::string &status)
+/**
+ * Without its program.
+ * @param status of /proc/PID. @throws Error (BrokenHost) if it has ended, or this process may not look
+ */
+ProcessIdentity owner_of(const Process &process, const std::string &status)
 {
     constexpr int base_of_masks = 16;
     const auto effective = parse_number(value_in(status, "CapEff:"), base_of_masks);
     const std::string uids = value_in(status, "Uid:");
     if (!effective || uids.empty())
         throw Error(ErrorKind::BrokenHost, "the kernel does not say who " + named(process) + " is");
-    return {uids, *effective, is_shared(process, "ns/user")};
+    return {uids, *effective, is_shared(process, "ns/user"), "", ""};
 }
 
 /** Of one that is root. @throws Error (BrokenHost) as above */
 ProcessIdentity identity_of(const Process &process)
 {
-    const ProcessOwner owner = owner_of(process, read(process, "status"));
-    const std::string executable = read_link(process.directory.get(), "exe", "'exe' of " + named(process));
-    return {owner, executable, why_not_trusted(open_in(process, "exe", 0).get())};
+    ProcessIdentity identity = owner_of(process, read(process, "status"));
+    identity.executable = read_link(process.directory.get(), "exe", "'exe' of " + named(process));
+    identity.why_not_trusted = why_not_trusted(open_in(process, "exe", 0).get());
+    return identity;
 }
 
 /** Its command line; none of a kernel's thread, of one that has ended or may not be looked at, or above 128 KiB. */
@@ -195,7 +192,7 @@ void check_runtime(Engine &engine, const std::optional<std::string> &runtime)
 /** @return "" if it is believed */
 std::string why_not_believed(const ProcessIdentity &identity)
 {
-    if (std::string why = why_not_root(identity.owner); !why.empty())
+    if (std::string why = why_not_root(identity); !why.empty())
         return why;
     if (file_name_of(identity.executable) != "concourse")
         return "its executable is " + quote(identity.executable);
@@ -285,7 +282,7 @@ std::vector<Engine> find_written(const EngineKind &kind, const std::shared_ptr<c
             if (contains(file.engines, kind.name) && sysroot->find(file.path))
                 directories.insert(directory_of(file.path));
     } catch (const Error &) {
-        return {}; // the doctor says why
+        return {}; // what it is, is said of all the host
     }
     std::vector<Engine> engines;
     for (const std::string &directory : directories) {

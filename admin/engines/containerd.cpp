@@ -179,15 +179,14 @@ bool lets_through(const std::vector<std::string> &patterns, const std::string &k
     });
 }
 
-/** Annotations that containerd keeps from the hooks, which is nowhere to be seen in config.json. */
-std::vector<std::string> kept_back(const ContainerdRuntime &runtime, const HookFile &file)
+/** An annotation that containerd keeps from the hook, which is nowhere to be seen in config.json; "" if there is none. */
+std::string kept_back(const ContainerdRuntime &runtime, const HookFile &file)
 {
     const std::string key = std::string(annotation_prefix) + std::string(file.ours->name);
-    std::vector<std::string> kept;
     for (const std::string &each : {key, key + "/x"})
         if (!lets_through(runtime.pod_annotations, each))
-            kept.push_back(each);
-    return kept;
+            return each;
+    return "";
 }
 
 bool lets_any_through(const std::vector<std::string> &patterns)
@@ -218,12 +217,12 @@ Findings check_annotations(const ContainerdRuntime &runtime, const HookFile &fil
     const std::string from = option_of(file, "--from").value_or("");
     if (from.find("cdi-annotations") != std::string::npos)
         return check_plugins_annotations(runtime);
-    const auto kept = kept_back(runtime, file);
+    const std::string kept = kept_back(runtime, file);
     if (needs_every_container(file) || kept.empty())
         return {};
     return {
         {Severity::Error,
-         title_of(runtime) + " keeps the annotation " + quote(kept.front()) +
+         title_of(runtime) + " keeps the annotation " + quote(kept) +
              " from the hooks: a pod that asks starts without, and without a word",
          R"(have pod_annotations = ["io.oci-gpu-hooks.*", "io.oci-gpu-hooks.*/*"] there, and restart containerd)"}};
 }

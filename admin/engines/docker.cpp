@@ -48,9 +48,9 @@ std::string shell_word(const std::string &word)
 }
 
 /** The words of a line that shell_word() has made. */
-HookCall words_of(std::string_view line)
+std::vector<std::string> words_of(std::string_view line)
 {
-    HookCall words{""};
+    std::vector<std::string> words{""};
     bool is_quoted = false;
     for (size_t i = 0; i < line.size(); ++i) {
         if (line[i] == '\'')
@@ -91,8 +91,8 @@ std::vector<Engine> find_docker(const EngineKind &kind, const std::shared_ptr<co
     Engine engine = kind.new_engine(sysroot);
     engine.title = "docker --gpus";
     engine.directories_from = "with --gpus it calls " + quote(gpu_flag_path);
-    if (const auto calls = parse_gpu_flag_script(*script))
-        engine.directories.push_back(directory_of_calls(*calls));
+    if (auto calls = parse_gpu_flag_script(*script))
+        engine.directories.push_back({gpu_flag_path, true, "", std::move(*calls)});
     else
         engine.findings.push_back(
             {Severity::Error, quote(gpu_flag_path) + " was changed: what it calls is not known",
@@ -123,35 +123,35 @@ std::vector<Section> notes_of_docker(const EngineKind &kind, const Sysroot &sysr
 
 } // namespace
 
-std::string gpu_flag_script(const std::vector<HookCall> &calls)
+std::string gpu_flag_script(const std::vector<HookFile> &calls)
 {
     std::string text(head);
-    for (const HookCall &call : calls) {
-        text += call_head;
-        for (size_t i = 0; i < call.size(); ++i)
-            text += (i == 0 ? "" : " ") + shell_word(call[i]);
+    for (const HookFile &call : calls) {
+        text.append(call_head).append(shell_word(call.executable));
+        for (size_t i = 1; i < call.args.size(); ++i)
+            text += " " + shell_word(call.args[i]);
         text += "\n";
     }
     return text;
 }
 
-std::optional<std::vector<HookCall>> parse_gpu_flag_script(std::string_view text)
+std::optional<std::vector<HookFile>> parse_gpu_flag_script(std::string_view text)
 {
     if (!text.starts_with(head))
         return std::nullopt;
-    std::vector<HookCall> calls;
+    std::vector<HookFile> calls;
     for (const std::string &line : split_list(text.substr(head.size()), '\n'))
         if (line.starts_with(call_head))
-            calls.push_back(words_of(std::string_view(line).substr(call_head.size())));
+            calls.push_back(hook_file_of(words_of(std::string_view(line).substr(call_head.size()))));
     return gpu_flag_script(calls) == text ? std::optional(calls) : std::nullopt;
 }
 
-HookFile hook_file_of(const HookCall &call)
+HookFile hook_file_of(std::vector<std::string> words)
 {
     HookFile file;
     file.path = gpu_flag_path;
-    file.executable = call.front();
-    file.args = call;
+    file.executable = words.front();
+    file.args = std::move(words);
     file.args.front() = file_name_of(file.executable);
     file.has_environment = true; // an empty one, which is its own
     file.when.always = true;
@@ -159,14 +159,6 @@ HookFile hook_file_of(const HookCall &call)
     file.ours = find_hook(file.args.front());
     file.name = file.ours == nullptr ? file.args.front() : file.ours->file; // in the order of the calls
     return file;
-}
-
-HookDirectory directory_of_calls(const std::vector<HookCall> &calls)
-{
-    HookDirectory directory{gpu_flag_path, true, {}, {}};
-    for (const HookCall &call : calls)
-        directory.files.push_back(hook_file_of(call));
-    return directory;
 }
 
 std::optional<std::string> find_vendors_gpu_flag(const Sysroot &sysroot)

@@ -19,24 +19,21 @@ namespace ogh::admin {
 /** Where the script lies, by the name that dockerd looks for: before the directory of NVIDIA's own packages on the PATH of a service. */
 inline constexpr const char *gpu_flag_path = "/usr/local/bin/nvidia-container-runtime-hook";
 
-/** A command line: the executable, by its absolute path, and its options. */
-using HookCall = std::vector<std::string>;
-
 /**
  * The script that calls hooks one after the other, as long as none fails. It is as plain as can be: root runs it, and whoever
  * audits the host reads it.
- * @param calls without characters that do not belong in a line
+ * @param calls as of hook_file_of(), without characters that do not belong in a line
  */
-std::string gpu_flag_script(const std::vector<HookCall> &calls);
+std::string gpu_flag_script(const std::vector<HookFile> &calls);
 
 /** @return what it calls; nothing if it is not, to the byte, a script of these */
-std::optional<std::vector<HookCall>> parse_gpu_flag_script(std::string_view text);
+std::optional<std::vector<HookFile>> parse_gpu_flag_script(std::string_view text);
 
-/** A registration that says the same: called for every container that has the flag. */
-HookFile hook_file_of(const HookCall &call);
-
-/** What the script calls, as if it were a directory of files of hooks. */
-HookDirectory directory_of_calls(const std::vector<HookCall> &calls);
+/**
+ * A call as a registration: for every container that has the flag.
+ * @param words the executable, by its absolute path, and its options
+ */
+HookFile hook_file_of(std::vector<std::string> words);
 
 /**
  * NVIDIA's own program of the name that dockerd looks for. It is what no script of ours is, whatever directory it lies in.

@@ -68,7 +68,7 @@ Engine EngineKind::new_engine(const std::shared_ptr<const Sysroot> &sysroot) con
 {
     Engine engine;
     engine.kind = this;
-    engine.name = engine.title = name;
+    engine.title = name;
     engine.rules = way == Way::OneDirectory ? DirectoryRules::EveryFile : DirectoryRules::HooksD;
     engine.sysroot = engine.host = sysroot;
     return engine;
@@ -151,22 +151,6 @@ void read_directories(Engine &engine)
             path.pop_back();
         engine.directories.push_back(read_hook_directory(*engine.sysroot, path, engine.rules));
     }
-}
-
-std::vector<std::string> unread(const Engine &engine)
-{
-    std::vector<std::string> sentences;
-    if (engine.is_stopped)
-        for (const Finding &finding : engine.findings)
-            if (finding.severity == Severity::Error)
-                sentences.push_back(finding.text);
-    for (const HookDirectory &directory : engine.directories)
-        if (!directory.problem.empty())
-            sentences.push_back(directory.problem);
-    for (const FileInEffect &each : files_in_effect(engine.directories))
-        if (!each.file->problem.empty())
-            sentences.push_back(quote(each.file->path) + " cannot be read: " + each.file->problem);
-    return sentences;
 }
 
 } // namespace ogh::admin

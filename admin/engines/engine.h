@@ -22,7 +22,6 @@ struct EngineKind;
 /** A container engine of this host, and which of our files it uses. */
 struct Engine {
     const EngineKind *kind = nullptr;
-    std::string name;  ///< of its kind
     std::string title; ///< how it is called in what people read: "podman", "concourse worker (pid 812)"
     std::string
         directories_from; ///< what says which directories it reads: "its default", "hooks_dir of '/etc/…'"
@@ -173,8 +172,5 @@ bool calls_hooks(const Engine &engine);
 
 /** Reads the directories that directory_paths names, which have no slash at their end from then on. */
 void read_directories(Engine &engine);
-
-/** What of its configuration, its directories and the files in effect cannot be read, a sentence each that names it. */
-std::vector<std::string> unread(const Engine &engine);
 
 } // namespace ogh::admin

@@ -11,6 +11,19 @@ namespace {
 
 constexpr size_t max_hook_directories = 16;
 
+/**
+ * The strings of a list in a file.
+ * @param list its name, behind those of the tables that it is in: "crio.runtime.hooks_dir"
+ * @return nothing if there is no such list, or no file @throws Error, as read_toml()
+ */
+std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const std::string &path,
+                                                   const std::string &list)
+{
+    const auto document = read_toml(sysroot, path);
+    const auto *const found = document ? find_in(*document, split_list(list, '.')) : nullptr;
+    return found != nullptr && found->is_array() ? std::optional(texts_of(found)) : std::nullopt;
+}
+
 void read_file(Engine &engine, const HooksDirOption &option, const std::string &path)
 {
     const auto directories = read_texts(*engine.sysroot, path, option.table + ".hooks_dir");
@@ -29,7 +42,7 @@ void stop(Engine &engine, const Error &error, const char *what)
     engine.is_stopped = true;
     engine.findings.push_back(
         {Severity::Error, error.what(),
-         std::string("fix the ") + what + ": " + engine.name + " starts no container like this"});
+         std::string("fix the ") + what + ": " + engine.kind->name + " starts no container like this"});
 }
 
 /** One that reads files of hooks by the rules of containers/common. */

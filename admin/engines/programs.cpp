@@ -2,7 +2,6 @@
 #include "engines/programs.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +18,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "host/trusted_path.h"
+#include "kernel/pidfd.h"
 
 namespace ogh::admin {
 
@@ -79,23 +79,18 @@ pid_t spawn(const Program &program, const std::vector<std::string> &words, int o
 }
 
 /** @return whether it ended within the limit; it has ended now */
-bool wait_for(pid_t pid, std::chrono::seconds limit, int &exit_status)
+bool wait_for(pid_t pid, std::chrono::milliseconds limit, int &exit_status)
 {
-    const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd.valid())
-        throw SystemError(errno, "cannot wait for a program");
-    pollfd end{pidfd.get(), POLLIN, 0};
-    while (::poll(&end, 1, static_cast<int>(std::chrono::milliseconds(limit).count())) < 0)
-        if (errno != EINTR)
-            throw SystemError(errno, "cannot wait for a program");
-    if (end.revents == 0)
+    const auto pidfd = open_pidfd(pid);
+    const bool is_over = pidfd && has_ended(pidfd->get(), static_cast<int>(limit.count()));
+    if (!is_over)
         ::kill(pid, SIGKILL);
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             throw SystemError(errno, "cannot wait for a program");
     exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    return end.revents != 0;
+    return is_over;
 }
 
 bool is_executable(const ResolvedPath &place)

@@ -167,12 +167,4 @@ std::vector<std::string> texts_of(const nlohmann::json *list)
     return texts;
 }
 
-std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const std::string &path,
-                                                   const std::string &list)
-{
-    const auto document = read_toml(sysroot, path);
-    const auto *const found = document ? find_in(*document, split_list(list, '.')) : nullptr;
-    return found != nullptr && found->is_array() ? std::optional(texts_of(found)) : std::nullopt;
-}
-
 } // namespace ogh::admin

@@ -31,13 +31,4 @@ const nlohmann::json *find_in(const nlohmann::json &document, const std::vector<
 /** The strings of a list; what else is in it is left out. @param list nullptr, and what is no list, have none */
 std::vector<std::string> texts_of(const nlohmann::json *list);
 
-/**
- * The strings of a list in a file in TOML.
- * @param list its name, behind those of the tables that it is in: "crio.runtime.hooks_dir"
- * @return nothing if there is no such list, or no file
- * @throws Error, as read_toml()
- */
-std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const std::string &path,
-                                                   const std::string &list);
-
 } // namespace ogh::admin

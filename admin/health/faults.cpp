@@ -53,7 +53,7 @@ using nlohmann::ordered_json;
 std::optional<std::uint64_t> index_of(const CheckFindings &findings, const LeaseKey &gpu)
 {
     const auto found = findings.gpus.find(gpu);
-    return found == findings.gpus.end() ? std::nullopt : found->second;
+    return found == findings.gpus.end() ? std::nullopt : std::optional(found->second);
 }
 
 /** "GPU 0 (0000:18:00.0)", or "GPU 0000:18:00.0" of one that has no number. */
@@ -205,10 +205,7 @@ std::string to_text(const CheckFindings &findings)
 
 std::string to_json(const CheckFindings &findings)
 {
-    const int status = check_status(findings);
-    ordered_json document = {{"status", status == status_failed          ? "failed"
-                                        : status == status_not_looked_at ? "not looked at"
-                                                                         : "nothing found"},
+    ordered_json document = {{"status", verdict_of(findings).word},
                              {"gpus", findings.gpus.size()},
                              {"faults", ordered_json::array()},
                              {"reports", ordered_json::array()},
@@ -247,17 +244,11 @@ std::string to_npd_line(const CheckFindings &findings)
     return npd_line(std::move(line));
 }
 
-int check_status(const CheckFindings &findings)
+const Verdict &verdict_of(const CheckFindings &findings)
 {
     if (!failed(findings).empty())
-        return status_failed;
-    return findings.not_looked_at.empty() ? 0 : status_not_looked_at;
-}
-
-int npd_status(const CheckFindings &findings)
-{
-    const int status = check_status(findings);
-    return status == status_failed ? npd_problem : status == status_not_looked_at ? npd_unknown : npd_ok;
+        return has_failed;
+    return findings.not_looked_at.empty() ? nothing_found : not_looked_at;
 }
 
 } // namespace ogh::admin

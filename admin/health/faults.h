@@ -88,8 +88,8 @@ std::optional<Memory> parse_memory(std::string_view text);
 
 /** What 'check' says in the end. */
 struct CheckFindings {
-    std::map<LeaseKey, std::optional<std::uint64_t>> gpus; ///< those that hooks list, with their numbers
-    std::vector<Fault> faults;                             ///< what is over is in it as long as it drains
+    std::map<LeaseKey, std::uint64_t> gpus; ///< those that hooks list, with their numbers
+    std::vector<Fault> faults;              ///< what is over is in it as long as it drains
     std::map<std::pair<LeaseKey, std::string>, unsigned> reports; ///< what was said of a GPU, and how often
     std::vector<std::string> notes;                               ///< sentences
     std::vector<std::string> not_looked_at;
@@ -107,17 +107,19 @@ std::string to_json(const CheckFindings &findings);
  */
 std::string to_npd_line(const CheckFindings &findings);
 
-// What the command ends with. The first three are for text and JSON: they are none of the statuses of ExitStatus that an
-// error ends it with, so that nobody takes an error for a GPU that has failed, or the other way round.
-constexpr int status_not_looked_at = 7;
-constexpr int status_failed = 8;
-constexpr int npd_ok = 0;
-constexpr int npd_problem = 1;
-constexpr int npd_unknown = 2;
+/** All of it in one, the worse the later. */
+struct Verdict {
+    const char *word; ///< in JSON
+    /** Of text and JSON: none of ExitStatus's that an error has, so that nobody takes one for a GPU that has failed. */
+    int exit_status;
+    int npd_status; ///< what node-problem-detector takes for it: well, unknown, a problem
+};
 
-/** A GPU that has failed counts more than what could not be looked at. */
-int check_status(const CheckFindings &findings);
-int npd_status(const CheckFindings &findings);
+inline constexpr Verdict nothing_found{"nothing found", 0, 0};
+inline constexpr Verdict not_looked_at{"not looked at", 7, 2};
+inline constexpr Verdict has_failed{"failed", 8, 1};
+
+const Verdict &verdict_of(const CheckFindings &findings);
 
 /** Of a text, as much as such a line takes. */
 std::string npd_line(std::string text);

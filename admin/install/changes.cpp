@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/path_names.h"
+#include "base/sha256.h"
 #include "base/text.h"
 
 namespace ogh::admin {
@@ -53,11 +54,12 @@ Manifest manifest_meanwhile(const std::vector<Change> &changes, const Manifest &
 {
     Manifest known = manifest_with(changes, manifest);
     for (const Change &change : changes) {
+        if (change.fate != Fate::Write)
+            continue;
         InstalledFile file = change.planned.file;
-        const PresentFile present = look_at(root, file);
-        if (change.fate == Fate::Write && present.is_plain) {
+        if (const PresentFile present = look_at(root, file); present.is_plain) {
             file.before = sha256_of(present.text);
-            known.add(file);
+            known.add(std::move(file));
         }
     }
     return known;

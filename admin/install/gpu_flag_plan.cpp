@@ -57,14 +57,14 @@ std::vector<std::string> checked_options(const InstallHost &host, const InstallR
     return options;
 }
 
-std::vector<HookCall> calls_with(const Sysroot &sysroot, const std::vector<std::string> &options)
+std::vector<HookFile> calls_with(const Sysroot &sysroot, const std::vector<std::string> &options)
 {
-    HookCall gpus{std::string(find_hook("nvidia-devices")->executable), "--request", "env"};
+    std::vector<std::string> gpus{std::string(find_hook("nvidia-devices")->executable), "--request", "env"};
     gpus.insert(gpus.end(), options.begin(), options.end());
-    std::vector<HookCall> calls{std::move(gpus)};
+    std::vector<HookFile> calls{hook_file_of(std::move(gpus))};
     const OurHook &libraries = *find_hook("ldcache-update");
     if (sysroot.find(libraries.executable))
-        calls.push_back({std::string(libraries.executable), "--request", "auto"});
+        calls.push_back(hook_file_of({std::string(libraries.executable), "--request", "auto"}));
     return calls;
 }
 
@@ -91,12 +91,12 @@ InstallPlan plan_gpu_flag(const InstallHost &host, const InstallRequest &request
                     "the GPUs of this host are AMD's, and docker takes what is written here for NVIDIA's: "
                     "have a CDI specification, see --cdi in amd-kfd(8), by which docker 29.3 and later take "
                     "--gpus too");
-    const std::vector<HookCall> calls = calls_with(*host.sysroot, options);
-    for (const HookCall &call : calls)
-        refuse_wrong_options(*host.sysroot, hook_file_of(call));
+    const std::vector<HookFile> calls = calls_with(*host.sysroot, options);
+    for (const HookFile &call : calls)
+        refuse_wrong_options(*host.sysroot, call);
     const Engine none = request.kind->new_engine(host.sysroot);
     Engine engine = none;
-    engine.directories.push_back(directory_of_calls(calls));
+    engine.directories.push_back({gpu_flag_path, true, "", calls});
     std::vector<std::string> said = checked_calls(engine, none);
     for (std::string &line : left_to_do(has_amd))
         said.push_back(std::move(line));

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/contains.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
@@ -243,7 +244,8 @@ ordered_json hook_entry(const OurHook &hook, const std::vector<std::string> &opt
     return {{"path", hook.executable},
             {"args", file.args},
             {"env", ordered_json::array({"PATH=/usr/sbin:/usr/bin:/sbin:/bin"})},
-            {"timeout", hook_timeout(wait.value_or("")).count()}};
+            {"timeout",
+             hook_timeout(parse_duration(wait.value_or("")).value_or(std::chrono::seconds(0))).count()}};
 }
 
 std::vector<std::string> checked_calls(const Engine &after, const Engine &others)
@@ -301,7 +303,7 @@ void check_in_effect(const std::vector<Change> &changes, const Engine &engine)
                    each.file->name == file_name_of(path);
         });
         if (change.fate != Fate::Theirs && !change.planned.file.hook.empty() && !is_called)
-            throw Error(ErrorKind::BrokenHost, quote(path) + " would not be in effect: " + engine.name +
+            throw Error(ErrorKind::BrokenHost, quote(path) + " would not be in effect: " + engine.kind->name +
                                                    " reads " + quote_list(engine.directory_paths) + " (" +
                                                    engine.directories_from + ")");
     }

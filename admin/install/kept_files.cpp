@@ -5,6 +5,7 @@
 
 #include "base/contains.h"
 #include "base/path_names.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "doctor/checks.h"
 #include "engines/engine.h"
@@ -38,7 +39,7 @@ const std::string list_path = std::string(kept_directory) + "/list.json";
 Manifest read_list(const RootFiles &root)
 {
     const PresentFile present = root.look(list_path);
-    return present.is_plain ? Manifest::parse(present.text) : Manifest();
+    return present.is_plain ? Manifest::parse(present.text, list_path) : Manifest();
 }
 
 /** Of what `install` has written and of what somebody else has, each once. */
@@ -57,7 +58,7 @@ std::vector<InstalledFile> registrations(const std::shared_ptr<const Sysroot> &s
     for (const Engine &engine : find_engines(sysroot))
         if (!has_own_root(engine) && engine.kind->way != EngineKind::Way::Cdi)
             for (const HookDirectory &directory : engine.directories)
-                add_files(directory, {engine.name});
+                add_files(directory, {engine.kind->name});
     for (const std::string_view path : {default_hooks_directory, own_hooks_directory})
         add_files(read_hook_directory(*sysroot, std::string(path), DirectoryRules::HooksD), {});
     for (const std::string &path : specs_that_call_hooks(*sysroot))
@@ -184,12 +185,13 @@ std::vector<std::string> take_out_of_effect(const std::shared_ptr<const Sysroot>
     if (dry_run || files.empty())
         return said;
     Manifest list = read_list(root);
+    for (const InstalledFile &file : files)
+        list.add(file);
+    store(root, list, list_path); // before anything is there: whatever happens, what is kept is known
     for (const InstalledFile &file : files) {
         const PresentFile present = look_at(root, file);
         root.write(kept_path(file), present.text, present.mode);
-        list.add(file);
     }
-    store(root, list, list_path); // before anything is removed: whatever happens, what is kept is known
     for (const InstalledFile &file : files)
         remove_written(root, file);
     say_what_follows(files, said);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path_names.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "host/trusted_path.h"
 #include "kernel/openat2.h"

@@ -13,7 +13,7 @@ namespace ogh::admin {
 namespace {
 
 constexpr std::array hooks{OGH_OUR_HOOKS};
-constexpr auto keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
+constexpr auto request_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
 
 } // namespace
 
@@ -26,7 +26,7 @@ std::span<const OurHook> our_hooks()
 
 std::span<const std::string_view> annotation_keys()
 {
-    return keys;
+    return request_keys;
 }
 
 const OurHook *find_hook(std::string_view name)

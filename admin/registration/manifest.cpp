@@ -2,7 +2,6 @@
 #include "registration/manifest.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +9,6 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "host/host_file.h"
 
@@ -18,24 +16,7 @@ namespace ogh::admin {
 
 using nlohmann::json;
 
-inline void to_json(json &document, const InstalledFile &file)
-{
-    document = {{"path", file.path}, {"hash", file.hash},       {"engines", file.engines},
-                {"hook", file.hook}, {"options", file.options}, {"part", file.part}};
-    if (!file.before.empty())
-        document["before"] = file.before;
-}
-
-inline void from_json(const json &document, InstalledFile &file)
-{
-    document.at("path").get_to(file.path);
-    document.at("hash").get_to(file.hash);
-    document.at("engines").get_to(file.engines);
-    document.at("hook").get_to(file.hook);
-    document.at("options").get_to(file.options);
-    document.at("part").get_to(file.part);
-    file.before = document.value("before", "");
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(InstalledFile, path, hash, engines, hook, options, part, before)
 
 namespace {
 
@@ -69,8 +50,6 @@ std::optional<std::pair<size_t, size_t>> find_part(const std::string &text, cons
 constexpr size_t max_manifest_size = size_t{1} << 20U;
 constexpr size_t max_written_files = 256; // a few for each engine; each is read, and compared with others
 
-constexpr const char *what = "the list of what 'install' has written (/var/lib/oci-gpu-hooks/installed.json)";
-
 } // namespace
 
 std::string marked(const std::string &name, const std::string &text)
@@ -99,33 +78,24 @@ std::string kept_path(const InstalledFile &file)
     return kept_directory + file.path + (file.part.empty() ? "" : "." + file.part);
 }
 
-std::string sha256_of(std::string_view text)
-{
-    constexpr const char *digits = "0123456789abcdef";
-    std::string hex;
-    for (const std::uint8_t byte : sha256(text))
-        hex += {digits[byte >> 4U], digits[byte & 15U]};
-    return hex;
-}
-
 Manifest Manifest::read(const Sysroot &sysroot)
 {
     const auto text = read_host_file(sysroot, path, max_manifest_size);
-    return text ? parse(*text) : Manifest();
+    return text ? parse(*text, path) : Manifest();
 }
 
-Manifest Manifest::parse(std::string_view text)
+Manifest Manifest::parse(std::string_view text, const std::string &file)
 {
+    const std::string what = "the list of what 'install' has written (" + file + ")";
     Manifest manifest;
     try {
-        const json document = parse_object(text, what);
+        const json document = parse_object(text, what.c_str());
         if (document.at("files").size() > max_written_files)
             throw Error(ErrorKind::BrokenHost,
-                        std::string(what) + " has more than " + std::to_string(max_written_files) + " files");
+                        what + " has more than " + std::to_string(max_written_files) + " files");
         document.at("files").get_to(manifest.files);
     } catch (const json::exception &error) {
-        throw Error(ErrorKind::BrokenHost,
-                    std::string(what) + " is not as 'install' writes it: " + error.what());
+        throw Error(ErrorKind::BrokenHost, what + " is not as 'install' writes it: " + error.what());
     } catch (const Error &error) {
         throw error.as(ErrorKind::BrokenHost);
     }
@@ -145,20 +115,18 @@ const InstalledFile *Manifest::find(std::string_view wanted, std::string_view pa
     return found == files.end() ? nullptr : &*found;
 }
 
-void Manifest::add(const InstalledFile &file)
+void Manifest::add(InstalledFile file)
 {
-    const auto found = std::find_if(files.begin(), files.end(), [&](const InstalledFile &other) {
-        return other.path == file.path && other.part == file.part;
-    });
-    if (found == files.end()) {
-        files.push_back(file);
+    const InstalledFile *const known = find(file.path, file.part);
+    if (known == nullptr) {
+        files.push_back(std::move(file));
         return;
     }
-    std::vector<std::string> engines = std::move(found->engines);
-    for (const std::string &engine : file.engines)
-        add_once(engines, engine);
-    *found = file;
-    found->engines = std::move(engines);
+    std::vector<std::string> engines = known->engines;
+    for (std::string &engine : file.engines)
+        add_once(engines, std::move(engine));
+    file.engines = std::move(engines);
+    files.at(static_cast<size_t>(known - files.data())) = std::move(file);
 }
 
 } // namespace ogh::admin

@@ -25,9 +25,6 @@ std::optional<std::string> part_in(const std::string &text, const std::string &n
  */
 std::string with_part(const std::string &text, const std::string &name, const std::string &part);
 
-/** SHA-256, in hexadecimal digits. */
-std::string sha256_of(std::string_view text);
-
 /** A file that was written for engines, or a part of one, and that is to be known again. */
 struct InstalledFile {
     std::string path;
@@ -57,8 +54,8 @@ struct Manifest {
     /** @throws Error (BrokenHost) if it cannot be read, or is not what to_text() gives */
     static Manifest read(const Sysroot &sysroot);
 
-    /** @throws Error (BrokenHost) if it is nothing that 'install' writes */
-    static Manifest parse(std::string_view text);
+    /** @param file whose text it is. @throws Error (BrokenHost) if it is nothing that 'install' writes */
+    static Manifest parse(std::string_view text, const std::string &file);
 
     [[nodiscard]] std::string to_text() const;
 
@@ -66,7 +63,7 @@ struct Manifest {
     [[nodiscard]] const InstalledFile *find(std::string_view wanted, std::string_view part = "") const;
 
     /** Adds the file, or changes what is said of it: its engines are added to those that it has. */
-    void add(const InstalledFile &file);
+    void add(InstalledFile file);
 };
 
 } // namespace ogh::admin

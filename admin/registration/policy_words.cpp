@@ -152,12 +152,12 @@ std::string policy_words(const HookFile &file)
     return who_asks(file) + "; " + (text.empty() ? "no limit" : text);
 }
 
-std::vector<std::string> policy_options(const std::vector<std::string> &options)
+std::vector<std::string> policy_options(const std::vector<std::string> &options, std::string_view without)
 {
     std::vector<std::string> kept;
     for (size_t i = 0; i < options.size(); ++i) {
         const DeclaredOption *const option = find_option(options[i].substr(0, options[i].find('=')));
-        if (option == nullptr || !option->is(option_use::asks))
+        if (option == nullptr || (!option->is(option_use::asks) && option->name != without))
             kept.push_back(options[i]);
         else if (option->type != nullptr && option->name == options[i])
             ++i; // its value

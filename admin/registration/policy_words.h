@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "registration/hook_file.h"
@@ -17,8 +18,10 @@ std::string policy_words(const HookFile &file);
 /**
  * The options of a hook without who may ask and what the host asks for: where somebody else asks, what takes the place of
  * that. What limits a request, --only too, stays.
+ * @param without one of those that stay
  */
-std::vector<std::string> policy_options(const std::vector<std::string> &options);
+std::vector<std::string> policy_options(const std::vector<std::string> &options,
+                                        std::string_view without = "");
 
 /** In what options of a hook's let more be asked for than others do, each as it is written: "--max-devices 1". */
 struct Widening {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/command_line.h"
 
-#include <getopt.h>
-
 #include <algorithm>
 #include <limits>
 #include <string_view>
@@ -33,88 +31,26 @@ std::string help_line(std::string left, const char *help)
     return left + help + "\n";
 }
 
-/** What getopt_long() returns for an option without a letter: this and its place in the table. */
-constexpr int first_value = 256;
-
-/** The words, as getopt_long() takes them: it puts those that belong to no option last. */
-class Words final {
-public:
-    /** @param options of getopt_long(): with '+' in front, the first word ends them */
-    Words(int argc, const char *const *argv, const char *options)
-        : copies_(argv, argv + argc), options_(options)
-    {
-        for (std::string &copy : copies_)
-            pointers_.push_back(copy.data());
-        pointers_.push_back(nullptr);
-        ::optind = 0; // begins anew, also where it has been called before
-        ::opterr = 0;
-    }
-
-    /** The place in `table` of the next option, or nothing after the last one. @throws Error (Usage) */
-    std::optional<size_t> next(const std::vector<::option> &table)
-    {
-        const int argc = static_cast<int>(copies_.size());
-        const int value = ::getopt_long(argc, pointers_.data(), options_, table.data(), nullptr);
-        if (value == -1)
-            return std::nullopt;
-        if (value == 'h')
-            return table.size() - 3;
-        const std::string name = this->name();
-        const int known = value == '?' || value == ':' ? ::optopt : value;
-        if (known < first_value)
-            throw refused("unknown option " +
-                          quote(known == 0 ? name : std::string("-") + static_cast<char>(known)));
-        const auto place = static_cast<size_t>(known - first_value);
-        if (name != std::string("--") + table.at(place).name) // an abbreviation
-            throw refused("unknown option " + quote(name));
-        if (value == '?')
-            throw refused(quote(name) + " takes no value");
-        if (value == ':')
-            throw refused(quote(name) + " needs a value");
-        return place;
-    }
-
-    /** Those that belong to no option, after the last of them. */
-    [[nodiscard]] std::vector<std::string> rest() const
-    {
-        return {pointers_.begin() + ::optind, pointers_.end() - 1};
-    }
-
-private:
-    /** The option that was read last, as it is written. */
-    [[nodiscard]] std::string name() const
-    {
-        const auto next = static_cast<size_t>(::optind);
-        const bool value_is_a_word = ::optarg != nullptr && ::optarg == pointers_.at(next - 1);
-        const std::string_view word = pointers_.at(next - (value_is_a_word ? 2 : 1));
-        return std::string(word.substr(0, word.find('=')));
-    }
-
-    std::vector<std::string> copies_;
-    std::vector<char *> pointers_;
-    const char *options_;
-};
-
 } // namespace
 
-void CommandLine::add(const Option &option, bool may_repeat, std::function<void(const std::string &)> take)
+void CommandLine::add(const Option &option, std::function<void(const std::string &)> take, bool may_repeat)
 {
     options_.push_back({option, heading_, std::move(take), may_repeat});
 }
 
 void CommandLine::add(const Option &option, std::string &value)
 {
-    add(option, false, [&value](const std::string &text) { value = text; });
+    add(option, [&value](const std::string &text) { value = text; });
 }
 
 void CommandLine::add(const Option &option, std::optional<std::string> &value)
 {
-    add(option, false, [&value](const std::string &text) { value = text; });
+    add(option, [&value](const std::string &text) { value = text; });
 }
 
 void CommandLine::add(const Option &option, std::optional<unsigned> &value)
 {
-    add(option, false, [name = option.name, &value](const std::string &text) {
+    add(option, [name = option.name, &value](const std::string &text) {
         value = parse_small_number(text, std::numeric_limits<unsigned>::max());
         if (!value)
             throw refused(std::string(name) + " needs a number, not " + quote(text));
@@ -123,17 +59,14 @@ void CommandLine::add(const Option &option, std::optional<unsigned> &value)
 
 void CommandLine::add(const Option &option, std::vector<std::string> &values)
 {
-    add_each(option, [&values](const std::string &text) { values.push_back(text); });
-}
-
-void CommandLine::add_each(const Option &option, std::function<void(const std::string &)> take)
-{
-    add(option, true, std::move(take));
+    add(
+        option, [&values](const std::string &text) { values.push_back(text); }, true);
 }
 
 void CommandLine::add(const Option &option, bool &flag)
 {
-    add(option, true, [&flag](const std::string &) { flag = true; });
+    add(
+        option, [&flag](const std::string &) { flag = true; }, true);
 }
 
 void CommandLine::add_words(const char *name, const char *help, std::vector<std::string> &words)
@@ -151,13 +84,12 @@ void CommandLine::add_rest(const char *name, const char *help, std::vector<std::
 void CommandLine::add_choice(const Option &option, std::vector<std::string_view> names,
                              std::function<void(const std::string &)> choose)
 {
-    add(option, false,
-        [option, names = std::move(names), choose = std::move(choose)](const std::string &text) {
-            if (!contains(names, text) && !(text.empty() && option.may_go_without()))
-                throw refused(std::string(option.name) + " takes " +
-                              quote_list({names.begin(), names.end()}) + ", not " + quote(text));
-            choose(text);
-        });
+    add(option, [option, names = std::move(names), choose = std::move(choose)](const std::string &text) {
+        if (!contains(names, text) && !(text.empty() && option.may_go_without()))
+            throw refused(std::string(option.name) + " takes " + quote_list({names.begin(), names.end()}) +
+                          ", not " + quote(text));
+        choose(text);
+    });
 }
 
 std::string CommandLine::help() const
@@ -182,35 +114,54 @@ std::string CommandLine::help() const
     return text + "\nSee " + (page_ != nullptr ? page_ : name_ + std::string("(8)")) + ".\n";
 }
 
+bool CommandLine::Known::take_from(std::string_view word, const char *next)
+{
+    const std::string_view name = option.name;
+    const bool has_value = name.size() < word.size();
+    if (has_value && option.type == nullptr)
+        throw refused(quote(name) + " takes no value");
+    const bool is_next = !has_value && option.type != nullptr && !option.may_go_without();
+    if (is_next && next == nullptr)
+        throw refused(quote(name) + " needs a value");
+    if (std::exchange(is_given, true) && !may_repeat)
+        throw refused(quote(name) + " is given twice");
+    take(std::string(is_next ? next : word.substr(std::min(name.size() + 1, word.size()))));
+    return is_next;
+}
+
+std::string CommandLine::answer_to(std::string_view word) const
+{
+    if (word == "-h" || word == "--help")
+        return help();
+    if (word == "--version")
+        return std::string(name_) + " " OGH_VERSION "\n";
+    const std::string_view name = word.substr(0, word.find('='));
+    const bool is_known = name == "--help" || name == "--version";
+    throw refused(is_known ? quote(name) + " takes no value" : "unknown option " + quote(name));
+}
+
 std::optional<std::string> CommandLine::parse(int argc, const char *const *argv)
 {
-    // As most hooks are called.
-    if (argc <= 1)
-        return std::nullopt;
-    std::vector<::option> table;
-    const auto add_name = [&](const char *name, int has_value) {
-        table.push_back({name, has_value, nullptr, first_value + static_cast<int>(table.size())});
-    };
-    for (const auto &[option, heading, take, may_repeat] : options_)
-        add_name(option.name + 2, option.type == nullptr    ? no_argument
-                                  : option.may_go_without() ? optional_argument
-                                                            : required_argument);
-    add_name("help", no_argument);
-    add_name("version", no_argument);
-    table.push_back({});
-
-    Words words(argc, argv, words_are_the_rest_ ? "+:h" : ":h");
-    std::vector<bool> is_given(table.size());
-    while (const auto place = words.next(table)) {
-        if (*place >= options_.size())
-            return *place == options_.size() ? help() : std::string(name_) + " " OGH_VERSION "\n";
-        const Known &known = options_[*place];
-        if (is_given[*place] && !known.may_repeat)
-            throw refused(quote(known.option.name) + " is given twice");
-        is_given[*place] = true;
-        known.take(::optarg == nullptr ? "" : ::optarg);
+    std::vector<std::string> rest;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view word = argv[i];
+        const bool is_option = word.size() > 1 && word.starts_with('-');
+        if (word == "--" || (!is_option && words_are_the_rest_)) {
+            rest.insert(rest.end(), argv + i + (is_option ? 1 : 0), argv + argc);
+            break;
+        }
+        if (!is_option) {
+            rest.emplace_back(word);
+            continue;
+        }
+        const std::string_view name = word.substr(0, word.find('='));
+        const auto known = std::find_if(options_.begin(), options_.end(),
+                                        [&](const Known &each) { return name == each.option.name; });
+        if (known == options_.end())
+            return answer_to(word);
+        if (known->take_from(word, i + 1 < argc ? argv[i + 1] : nullptr))
+            ++i;
     }
-    const std::vector<std::string> rest = words.rest();
     if (words_ == nullptr && !rest.empty())
         throw refused("unexpected argument " + quote(rest.front()));
     if (words_ != nullptr)

@@ -9,14 +9,13 @@
 
 namespace ogh {
 
-/** The options of an executable: getopt_long(3), without abbreviations of their names. */
+/** The options of an executable, as getopt_long(3) has them, without abbreviations of their names. */
 class CommandLine final {
 public:
     /** @param page that --help refers to; the one of that name in section 8 if nullptr */
     CommandLine(const char *name, const char *description, const char *page = nullptr)
         : name_(name), description_(description), page_(page)
     {
-        options_.reserve(48); // as many as the most have: they are not to be moved, once for every container
     }
     CommandLine(const CommandLine &) = delete;
     CommandLine &operator=(const CommandLine &) = delete;
@@ -38,8 +37,8 @@ public:
     void add(const Option &option, std::optional<std::string> &value);
     void add(const Option &option, std::optional<unsigned> &value);
     void add(const Option &option, std::vector<std::string> &values); ///< may be given several times
-    /** One that may be given several times. @param take called with each value, and throws Error (Usage) for a wrong one */
-    void add_each(const Option &option, std::function<void(const std::string &)> take);
+    /** @param take called with the value, each of them where it may repeat, and throws Error (Usage) for a wrong one */
+    void add(const Option &option, std::function<void(const std::string &)> take, bool may_repeat = false);
     void add(const Option &option, bool &flag); ///< without a type
     void add_flag(const char *name, const char *help, bool &flag) { add({name, nullptr, help}, flag); }
 
@@ -66,10 +65,15 @@ private:
         const char *heading;
         std::function<void(const std::string &)> take;
         bool may_repeat;
+        bool is_given = false;
+
+        /** @param word the option, or "option=value". @param next the word behind it, or nullptr. @return whether that is its value */
+        bool take_from(std::string_view word, const char *next);
     };
 
-    void add(const Option &option, bool may_repeat, std::function<void(const std::string &)> take);
     [[nodiscard]] std::string help() const;
+    /** What the word of no option prints. @throws Error (Usage) for any other */
+    [[nodiscard]] std::string answer_to(std::string_view word) const;
 
     const char *name_;
     const char *description_;

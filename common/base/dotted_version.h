@@ -36,7 +36,8 @@ public:
     /** The first part. */
     [[nodiscard]] std::uint64_t major() const { return parts_.front(); }
 
-    auto operator<=>(const DottedVersion &) const = default;
+    // clang-tidy 14 takes the 0 with which `a < b` compares what this returns for a pointer.
+    auto operator<=>(const DottedVersion &) const = default; // NOLINT(modernize-use-nullptr)
 
 private:
     std::array<std::uint64_t, max_parts> parts_{};

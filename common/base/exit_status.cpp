@@ -1,39 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/exit_status.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
 namespace ogh {
+
+namespace {
+
+/** By ErrorKind. */
+constexpr std::array statuses{ExitStatus::Success,      ExitStatus::Failure,    ExitStatus::Usage,
+                              ExitStatus::NotAvailable, ExitStatus::Busy,       ExitStatus::Denied,
+                              ExitStatus::Failure,      ExitStatus::BrokenHost, ExitStatus::Failure};
+static_assert(statuses.size() == static_cast<size_t>(ErrorKind::HostileContainer) + 1);
+
+} // namespace
 
 ExitStatus exit_status(ErrorKind kind)
 {
-    switch (kind) {
-    case ErrorKind::None:
-        return ExitStatus::Success;
-    case ErrorKind::Usage:
-        return ExitStatus::Usage;
-    case ErrorKind::NotAvailable:
-        return ExitStatus::NotAvailable;
-    case ErrorKind::Busy:
-        return ExitStatus::Busy;
-    case ErrorKind::Denied:
-        return ExitStatus::Denied;
-    case ErrorKind::BrokenHost:
-        return ExitStatus::BrokenHost;
-    case ErrorKind::Failure:
-    case ErrorKind::TimedOut:
-    case ErrorKind::HostileContainer:
-        break;
-    }
-    return ExitStatus::Failure;
+    return statuses.at(static_cast<size_t>(kind));
 }
 
 ErrorKind kind_of_status(int status)
 {
-    for (const ErrorKind kind : {ErrorKind::None, ErrorKind::Usage, ErrorKind::NotAvailable, ErrorKind::Busy,
-                                 ErrorKind::Denied, ErrorKind::BrokenHost}) {
-        if (static_cast<int>(exit_status(kind)) == status)
-            return kind;
-    }
-    return ErrorKind::Failure;
+    const auto *const found = std::find(statuses.begin(), statuses.end(), static_cast<ExitStatus>(status));
+    return found == statuses.end() ? ErrorKind::Failure : static_cast<ErrorKind>(found - statuses.begin());
 }
 
 } // namespace ogh

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <linux/openat2.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -25,20 +26,8 @@ namespace {
 
 constexpr sockaddr_un log_address{AF_UNIX, "/dev/log"};
 
-int priority_of(LogLevel level)
-{
-    switch (level) {
-    case LogLevel::Error:
-        return LOG_ERR;
-    case LogLevel::Warning:
-        return LOG_WARNING;
-    case LogLevel::Info:
-        return LOG_INFO;
-    case LogLevel::Debug:
-        break;
-    }
-    return LOG_DEBUG;
-}
+/** Of syslog(3), by LogLevel. */
+constexpr std::array priorities{LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
 
 UniqueFd open_or_make(const std::string &path, const std::string &what)
 {
@@ -61,35 +50,6 @@ std::string now()
 
 } // namespace
 
-void SystemLog::connect()
-{
-    if (std::exchange(has_tried_, true))
-        return;
-    // Some listen to a stream instead, in which each message ends with a NUL.
-    for (const int type : {SOCK_DGRAM, SOCK_STREAM}) {
-        socket_.reset();
-        socket_ = UniqueFd(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
-        is_stream_ = type == SOCK_STREAM;
-        if (::connect(socket_.get(), reinterpret_cast<const sockaddr *>(&log_address), sizeof(log_address)) ==
-            0)
-            return;
-        if (errno != EPROTOTYPE)
-            break;
-    }
-    socket_.reset();
-}
-
-void SystemLog::write(int priority, std::string_view name, std::string_view text)
-{
-    connect();
-    if (!socket_.valid())
-        return;
-    std::string message = "<" + std::to_string(LOG_DAEMON | priority) + ">";
-    message.append(name).append("[" + std::to_string(::getpid()) + "]: ").append(text);
-    const size_t size = message.size() + (is_stream_ ? 1 : 0); // with the NUL that ends the string
-    [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), message.c_str(), size, MSG_NOSIGNAL);
-}
-
 LogFile::LogFile(const std::string &path)
 {
     const std::string what = "the log file " + quote(path);
@@ -106,8 +66,30 @@ void LogFile::write(std::string_view line) const
 
 void Log::connect()
 {
-    if (has_syslog_)
-        system_log_.connect();
+    if (!std::exchange(may_connect_, false))
+        return;
+    // Some listen to a stream instead, in which each message ends with a NUL.
+    for (const int type : {SOCK_DGRAM, SOCK_STREAM}) {
+        syslog_ = UniqueFd(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+        is_stream_ = type == SOCK_STREAM;
+        if (::connect(syslog_.get(), reinterpret_cast<const sockaddr *>(&log_address), sizeof(log_address)) ==
+            0)
+            return;
+        if (errno != EPROTOTYPE)
+            break;
+    }
+    syslog_.reset();
+}
+
+void Log::write_to_syslog(LogLevel level, std::string_view text)
+{
+    connect();
+    if (!syslog_.valid())
+        return;
+    std::string message = "<" + std::to_string(LOG_DAEMON | priorities.at(static_cast<size_t>(level))) + ">";
+    message.append(name_).append("[" + std::to_string(::getpid()) + "]: ").append(text);
+    const size_t size = message.size() + (is_stream_ ? 1 : 0); // with the NUL that ends the string
+    [[maybe_unused]] const ssize_t sent = ::send(syslog_.get(), message.c_str(), size, MSG_NOSIGNAL);
 }
 
 void Log::add_file(const std::string &path)
@@ -136,8 +118,7 @@ void Log::write(LogLevel level, std::string_view text)
     line += '\n';
     // One write, so that lines of hooks that run at once do not mix; a closed stderr is nobody's loss.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
-    if (has_syslog_)
-        system_log_.write(priority_of(level), name_, body);
+    write_to_syslog(level, body);
 }
 
 void Log::write(const Notes &notes)

@@ -10,31 +10,6 @@
 
 namespace ogh {
 
-/**
- * The host's syslog, facility daemon, by the socket /dev/log.
- *
- * Not by syslog(3), which reads /etc/localtime when the first message is written, and connects anew where a message
- * could not be sent: by then this process may be in a container's mount namespace, whose /dev/log is the container's.
- * Messages have no time, and whoever receives them adds it.
- */
-class SystemLog final {
-public:
-    /** Connects now, once and for all, while `/` is the host's. Without anybody who listens write() does nothing. */
-    void connect();
-
-    /**
-     * Writes one message, `name[PID]: text`; never fails. Connects first where connect() was not called. What cannot be
-     * sent is lost.
-     * @param priority of syslog(3), LOG_ERR to LOG_DEBUG
-     */
-    void write(int priority, std::string_view name, std::string_view text);
-
-private:
-    UniqueFd socket_;
-    bool has_tried_ = false;
-    bool is_stream_ = false;
-};
-
 enum class LogLevel { Error, Warning, Info, Debug };
 
 /** Something worth saying that is no error. Library code returns notes; only main writes them. */
@@ -68,9 +43,7 @@ private:
     UniqueFd fd_;
 };
 
-/**
- * Writes lines to stderr, to syslog (facility daemon), since crun discards a hook's stderr, and to a file.
- */
+/** Writes lines to stderr, to syslog (facility daemon), since crun discards a hook's stderr, and to a file. */
 class Log final {
 public:
     /** `name` is the hook's; the string must outlive the process. */
@@ -78,11 +51,16 @@ public:
     Log(const Log &) = delete;
     Log &operator=(const Log &) = delete;
 
-    /** Connects to syslog now, if it has not been: call it before a container is entered, while `/` is the host's. */
+    /**
+     * Connects to the host's syslog by the socket /dev/log, once and for all: call it while `/` is the host's. Not by
+     * syslog(3), which reads /etc/localtime when the first message is written, and connects anew where a message could not
+     * be sent: by then this process may be in a container's mount namespace, whose /dev/log is the container's. Messages
+     * have no time, and whoever receives them adds it. Without anybody who listens, and when one cannot be sent, it is lost.
+     */
     void connect();
 
-    /** From now on syslog has no line. */
-    void leave_syslog_alone() { has_syslog_ = false; }
+    /** From now on syslog has no line; before connect(). */
+    void leave_syslog_alone() { may_connect_ = false; }
 
     void set_level(LogLevel level) { level_ = level; }
 
@@ -96,11 +74,14 @@ public:
     void write(const Notes &notes);
 
 private:
+    void write_to_syslog(LogLevel level, std::string_view text);
+
     const char *name_;
     std::string container_;
     LogLevel level_ = LogLevel::Warning;
-    bool has_syslog_ = true;
-    SystemLog system_log_;
+    bool may_connect_ = true; ///< to syslog: nobody has tried
+    UniqueFd syslog_;
+    bool is_stream_ = false;
     std::optional<LogFile> file_;
 };
 

@@ -3,28 +3,25 @@
 
 #include <sha2.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <tuple>
+#include <cstdint>
 
 namespace ogh {
 
-static_assert(std::tuple_size<Sha256>() == SHA256_DIGEST_LENGTH);
-
-Sha256 sha256(std::string_view text)
+std::string sha256_of(std::string_view text)
 {
-    SHA2_CTX context{};
-    ::SHA256Init(&context);
-    ::SHA256Update(&context, reinterpret_cast<const std::uint8_t *>(text.data()), text.size());
-    Sha256 hash{};
-    ::SHA256Final(hash.data(), &context);
+    std::string hash(SHA256_DIGEST_STRING_LENGTH, '\0');
+    ::SHA256Data(reinterpret_cast<const std::uint8_t *>(text.data()), text.size(), hash.data());
+    hash.pop_back(); // the NUL
     return hash;
 }
 
-bool is_same_hash(const Sha256 &one, const Sha256 &other)
+bool is_same_hash(const std::string &one, const std::string &other)
 {
-    unsigned difference = 0;
-    for (size_t i = 0; i < one.size(); ++i)
-        difference |= static_cast<unsigned>(one[i] ^ other[i]);
+    size_t difference = one.size() ^ other.size();
+    for (size_t i = 0; i < std::min(one.size(), other.size()); ++i)
+        difference |= static_cast<unsigned char>(one[i] ^ other[i]);
     return difference == 0;
 }
 

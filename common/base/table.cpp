@@ -2,7 +2,6 @@
 #include "base/table.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 
 #include "base/text.h"
@@ -25,32 +24,9 @@ size_t width_of(std::string_view utf8)
     return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), begins_character));
 }
 
-void cut(std::string &utf8, size_t width)
-{
-    if (width_of(utf8) <= width)
-        return;
-    size_t end = 0;
-    for (size_t count = 0; count < width; ++end)
-        count += begins_character(utf8[end]) ? 1U : 0U;
-    utf8.replace(end - 1, std::string::npos, "~");
-}
-
-/** The widest give way first. */
-void narrow(std::vector<size_t> &widths, size_t most)
-{
-    constexpr size_t least = 2;
-    for (;;) {
-        const auto widest = std::max_element(widths.begin(), widths.end());
-        if (widest == widths.end() || *widest <= least ||
-            std::accumulate(widths.begin(), widths.end(), gap * (widths.size() - 1)) <= most)
-            return;
-        --*widest;
-    }
-}
-
 } // namespace
 
-std::string to_text(const Table &table, size_t most)
+std::string to_text(const Table &table)
 {
     Table cells;
     std::vector<size_t> widths;
@@ -62,15 +38,11 @@ std::string to_text(const Table &table, size_t most)
             widths[i] = std::max(widths[i], width_of(line[i]));
         }
     }
-    if (most != 0)
-        narrow(widths, most);
     std::string text;
-    for (auto &row : cells) {
+    for (const auto &row : cells) {
         std::string line;
-        for (size_t i = 0; i < row.size(); ++i) {
-            cut(row[i], widths[i]);
+        for (size_t i = 0; i < row.size(); ++i)
             line += row[i] + std::string(widths[i] - width_of(row[i]) + gap, ' ');
-        }
         line.erase(line.find_last_not_of(' ') + 1); // npos + 1 is 0
         text += line + "\n";
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,10 +13,8 @@ using Table = std::vector<std::vector<std::string>>;
 /**
  * A line for each row, its columns aligned two blanks apart, without blanks at the end. Cells may be text from outside:
  * a control character, which could move a terminal's cursor, becomes a question mark.
- * @param most how wide it may be at most, in characters: then the widest columns are cut, and what is cut ends in `~`;
- *        0: as wide as it is
  */
-std::string to_text(const Table &table, size_t most = 0);
+std::string to_text(const Table &table);
 
 /**
  * What people know a container by: the first 12 of the 64 hexadecimal digits that engines make up, as these show them; any

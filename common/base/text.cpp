@@ -78,26 +78,12 @@ bool is_printable(std::string_view sequence)
     return range == unprintable.end() || value < range->first;
 }
 
-/** What is written as it is by all of the functions below. */
-bool is_mere(char c)
-{
-    return c >= ' ' && c <= '~' && c != '\'' && c != '\\';
-}
-
 /** Calls `append(out, sequence)` for what is valid; bytes that are not become \xNN. */
 template<typename Append>
 std::string rewritten(std::string_view text, const Append &append, std::string out = {})
 {
     out.reserve(out.size() + text.size() + 1);
     while (!text.empty()) {
-        // Mostly all of it: a path is quoted for each system call that could fail.
-        size_t mere = 0;
-        while (mere < text.size() && is_mere(text[mere]))
-            ++mere;
-        out += text.substr(0, mere);
-        text.remove_prefix(mere);
-        if (text.empty())
-            break;
         const size_t length = utf8_length(text);
         if (length == 0)
             append_hex(out, text[0]);
@@ -181,20 +167,20 @@ std::string_view next_part(std::string_view &text, char separator)
     return part;
 }
 
-Parts::Iterator &Parts::Iterator::operator++()
+std::vector<std::string_view> split_views(std::string_view text, char separator)
 {
-    is_over_ = is_last_;
-    is_last_ = rest_.find(separator_) == std::string_view::npos;
-    part_ = trimmed(next_part(rest_, separator_));
-    return *this;
+    std::vector<std::string_view> parts;
+    for (bool is_last = false; !is_last;) {
+        is_last = text.find(separator) == std::string_view::npos;
+        parts.push_back(trimmed(next_part(text, separator)));
+    }
+    return parts;
 }
 
 std::vector<std::string> split_list(std::string_view text, char separator)
 {
-    std::vector<std::string> parts;
-    for (const std::string_view part : Parts(text, separator))
-        parts.emplace_back(part);
-    return parts;
+    const std::vector<std::string_view> parts = split_views(text, separator);
+    return {parts.begin(), parts.end()};
 }
 
 std::string list_text(const std::vector<std::string> &parts)

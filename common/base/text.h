@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,35 +34,8 @@ std::string as_utf8(std::string_view text);
 /** Splits at `separator` and takes blanks from both ends of each part; an empty text is one empty part. */
 std::vector<std::string> split_list(std::string_view text, char separator = ',');
 
-/** The parts that split_list() has, one after the other and without copies: `for (std::string_view part : Parts(text))`. */
-class Parts final {
-public:
-    /** @param text outlives this, and the parts */
-    explicit Parts(std::string_view text, char separator = ',') : rest_(text), separator_(separator) {}
-
-    class Iterator final {
-    public:
-        Iterator(std::string_view text, char separator) : rest_(text), separator_(separator) { ++*this; }
-
-        std::string_view operator*() const { return part_; }
-        Iterator &operator++();
-        bool operator==(std::default_sentinel_t /*end*/) const { return is_over_; }
-
-    private:
-        std::string_view part_;
-        std::string_view rest_;
-        char separator_;
-        bool is_last_ = false; ///< nothing is behind `part_`
-        bool is_over_ = false;
-    };
-
-    [[nodiscard]] Iterator begin() const { return {rest_, separator_}; }
-    [[nodiscard]] static std::default_sentinel_t end() { return {}; }
-
-private:
-    std::string_view rest_;
-    char separator_;
-};
+/** The same without copies: as long as `text` lasts. */
+std::vector<std::string_view> split_views(std::string_view text, char separator = ',');
 
 /** What stands before the next `separator`, which is taken away from `text` with it; all of it if there is none. */
 std::string_view next_part(std::string_view &text, char separator);

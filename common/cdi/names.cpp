@@ -44,6 +44,12 @@ std::string kind_problem(std::string_view kind)
     return vendor.empty() ? problem_of(kind.substr(slash + 1), "class", false, "_-.") : vendor;
 }
 
+std::string name_problem(const QualifiedName &name)
+{
+    const std::string problem = kind_problem(name.kind);
+    return problem.empty() && name.has_device ? device_problem(name.device) : problem;
+}
+
 QualifiedName split_name(std::string_view name)
 {
     const size_t sign = name.find('=');

@@ -22,4 +22,7 @@ struct QualifiedName {
 
 QualifiedName split_name(std::string_view name);
 
+/** Of both parts, as far as they are there. */
+std::string name_problem(const QualifiedName &name);
+
 } // namespace ogh::cdi

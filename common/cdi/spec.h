@@ -39,7 +39,6 @@ struct SpecHook {
     std::string name; ///< the stage
     std::string path = {};
     std::vector<std::string> args = {};
-    std::vector<std::string> env = {};
 
     bool operator==(const SpecHook &) const = default;
 };

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
 #include <set>
 
 #include "base/contains.h"
@@ -15,6 +14,16 @@
 namespace ogh::cdi {
 
 namespace {
+
+/** What a scalar stands for, to whoever reads it. */
+enum class Scalar : std::uint8_t {
+    Null,
+    Flag,    ///< "true" or "false"
+    Integer, ///< decimal, with no digit or sign that it could do without: as a text it is the same
+    Octal,   ///< not negative, with a 0 in front
+    Text,
+    Unclear, ///< perhaps another text, a number or a truth for the reference implementation
+};
 
 /** What is a number beyond that is a matter of bits. */
 constexpr size_t most_digits = 18;
@@ -52,6 +61,28 @@ bool may_be_number(std::string_view written)
         return true;
     return std::any_of(text.begin(), text.end(), is_digit) && has_only(text, "0123456789.eE+-") &&
            std::count(text.begin(), text.end(), '.') <= 1;
+}
+
+/**
+ * The reference implementation of CDI reads its files by the rules of YAML 1.1 that go-yaml 2 has: `yes` is true, and
+ * `0x10`, `1_0.5` and `08` are numbers, which become texts such as "16" where one is wanted. Programs write no such
+ * thing, so it is not read here either: whatever could be one of those is unclear.
+ * @param is_plain it has no quotes
+ */
+Scalar resolve_scalar(std::string_view text, bool is_plain)
+{
+    constexpr std::string_view first_of_others = "~.+-0123456789yYnNtTfFoO";
+    if (!is_plain || (!text.empty() && first_of_others.find(text.front()) == std::string_view::npos))
+        return Scalar::Text;
+    if (text.empty() || text == "~" || text == "null")
+        return Scalar::Null;
+    if (text == "true" || text == "false")
+        return Scalar::Flag;
+    if (is_decimal(text))
+        return Scalar::Integer;
+    if (text.front() == '0' && text.size() <= most_digits && has_only(text, "01234567"))
+        return Scalar::Octal;
+    return is_word_of_yaml(text) || may_be_number(text) ? Scalar::Unclear : Scalar::Text;
 }
 
 Error wrong_at(const YamlNode &node, const std::string &why)
@@ -138,13 +169,13 @@ public:
     [[nodiscard]] Spec read()
     {
         Spec spec;
-        spec.version = fields_.text("cdiVersion");
+        spec.version = fields_.take("cdiVersion").text();
         version_ = parse_version(spec.version);
-        spec.kind = fields_.text("kind");
+        spec.kind = fields_.take("kind").text();
         read_annotations(fields_);
-        if (const auto edits = fields_.take("containerEdits"))
-            spec.edits = read_edits(*edits);
-        const auto devices = fields_.list("devices");
+        if (const Value edits = fields_.take("containerEdits"); !edits.is_null())
+            spec.edits = read_edits(edits);
+        const auto devices = fields_.take("devices").list();
         spec.devices.reserve(devices.size());
         for (const Value &device : devices)
             spec.devices.push_back(read_device(device, spec.kind));
@@ -187,13 +218,13 @@ private:
     {
         Fields fields(value);
         Device device;
-        device.name = fields.text("name");
+        device.name = fields.take("name").text();
         require(device_problem(device.name), value);
         if (device.name.front() >= '0' && device.name.front() <= '9')
             since(v0_5, "a device name that begins with a digit");
         read_annotations(fields);
-        if (const auto edits = fields.take("containerEdits"))
-            device.edits = read_edits(*edits);
+        if (const Value edits = fields.take("containerEdits"); !edits.is_null())
+            device.edits = read_edits(edits);
         fields.finish();
         if (device.edits.empty())
             throw value.wrong("the device " + quote(device.name) + " has no edits");
@@ -204,11 +235,8 @@ private:
 
     void read_annotations(Fields &fields)
     {
-        const auto value = fields.take("annotations");
-        if (!value)
-            return;
         // The reference means to check their keys, and does not: its check is of another type than they have.
-        const Fields annotations(*value, Case::Exact);
+        const Fields annotations(fields.take("annotations"), Case::Exact);
         annotations.check_texts();
         if (!annotations.empty())
             since(v0_6, "annotations");
@@ -219,22 +247,22 @@ private:
         Fields fields(value);
         ContainerEdits edits;
         edits.env = read_env(fields, value);
-        const auto nodes = fields.list("deviceNodes");
+        const auto nodes = fields.take("deviceNodes").list();
         edits.nodes.reserve(nodes.size());
         for (const Value &node : nodes)
             edits.nodes.push_back(read_node(node));
         edits.net_devices = read_net_devices(fields);
-        for (const Value &hook : fields.list("hooks"))
+        for (const Value &hook : fields.take("hooks").list())
             edits.hooks.push_back(read_hook(hook));
-        const auto mounts = fields.list("mounts");
+        const auto mounts = fields.take("mounts").list();
         edits.mounts.reserve(mounts.size());
         for (const Value &mount : mounts)
             edits.mounts.push_back(read_mount(mount));
-        if (const auto rdt = fields.take("intelRdt")) {
-            read_rdt(*rdt);
+        if (const Value rdt = fields.take("intelRdt"); !rdt.is_null()) {
+            read_rdt(rdt);
             edits.intel_rdt = true;
         }
-        for (const Value &group : fields.list("additionalGids")) {
+        for (const Value &group : fields.take("additionalGids").list()) {
             since(v0_7, "'additionalGids'");
             edits.groups.push_back(
                 static_cast<std::uint32_t>(group.number(0, std::numeric_limits<std::uint32_t>::max())));
@@ -245,7 +273,7 @@ private:
 
     static std::vector<std::string> read_env(Fields &fields, const Value &at)
     {
-        auto env = fields.texts("env");
+        auto env = fields.take("env").texts();
         for (const std::string &each : env)
             if (const size_t sign = each.find('='); sign == std::string::npos || sign == 0)
                 throw at.wrong("the variable " + quote(each) + " is not like NAME=VALUE");
@@ -256,15 +284,15 @@ private:
     {
         Fields fields(value);
         DeviceNode node;
-        node.path = fields.text("path");
-        node.host_path = fields.text("hostPath");
-        node.type = fields.text("type");
-        node.major = fields.number("major");
-        node.minor = fields.number("minor");
-        node.file_mode = fields.small_number("fileMode");
-        node.permissions = fields.text("permissions");
-        node.uid = fields.small_number("uid");
-        node.gid = fields.small_number("gid");
+        node.path = fields.take("path").text();
+        node.host_path = fields.take("hostPath").text();
+        node.type = fields.take("type").text();
+        node.major = fields.take("major").number();
+        node.minor = fields.take("minor").number();
+        node.file_mode = fields.take("fileMode").small_number();
+        node.permissions = fields.take("permissions").text();
+        node.uid = fields.take("uid").small_number();
+        node.gid = fields.take("gid").small_number();
         fields.finish();
         if (!node.host_path.empty())
             since(v0_5, "'hostPath' of a device");
@@ -283,11 +311,11 @@ private:
         std::vector<std::string> host_names;
         std::set<std::string> seen_hosts;
         std::set<std::string> seen;
-        for (const Value &value : edits.list("netDevices")) {
+        for (const Value &value : edits.take("netDevices").list()) {
             since(v1_1, "'netDevices'");
             Fields fields(value);
-            host_names.push_back(fields.text("hostInterfaceName"));
-            const std::string name = fields.text("name");
+            host_names.push_back(fields.take("hostInterfaceName").text());
+            const std::string name = fields.take("name").text();
             fields.finish();
             if (host_names.back().empty() || name.empty())
                 throw value.wrong("a network device without its two names");
@@ -301,11 +329,11 @@ private:
     {
         Fields fields(value);
         SpecHook hook;
-        hook.name = fields.text("hookName");
-        hook.path = fields.text("path");
-        hook.args = fields.texts("args");
-        hook.env = read_env(fields, value);
-        static_cast<void>(fields.number("timeout"));
+        hook.name = fields.take("hookName").text();
+        hook.path = fields.take("path").text();
+        hook.args = fields.take("args").texts();
+        static_cast<void>(read_env(fields, value));
+        static_cast<void>(fields.take("timeout").number());
         fields.finish();
         constexpr auto stages = std::to_array<std::string_view>(
             {"prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"});
@@ -320,10 +348,10 @@ private:
     {
         Fields fields(value);
         Mount mount;
-        mount.host_path = fields.text("hostPath");
-        mount.container_path = fields.text("containerPath");
-        mount.type = fields.text("type");
-        mount.options = fields.texts("options");
+        mount.host_path = fields.take("hostPath").text();
+        mount.container_path = fields.take("containerPath").text();
+        mount.type = fields.take("type").text();
+        mount.options = fields.take("options").texts();
         fields.finish();
         if (!mount.type.empty())
             since(v0_4, "'type' of a mount");
@@ -336,16 +364,15 @@ private:
     {
         since(v0_7, "'intelRdt'");
         Fields fields(value);
-        const std::string id = fields.text("closID");
-        static_cast<void>(fields.text("l3CacheSchema"));
-        static_cast<void>(fields.text("memBwSchema"));
+        const std::string id = fields.take("closID").text();
+        static_cast<void>(fields.take("l3CacheSchema").text());
+        static_cast<void>(fields.take("memBwSchema").text());
         if (version_ && *version_ < v1_1) // later ones do not know them
             for (const char *flag : {"enableCMT", "enableMBM"})
-                static_cast<void>(fields.flag(flag));
-        const auto schemata = fields.take("schemata");
-        if (schemata)
-            static_cast<void>(schemata->texts());
-        if (fields.flag("enableMonitoring") || schemata) // an empty list too
+                static_cast<void>(fields.take(flag).flag());
+        const Value schemata = fields.take("schemata");
+        static_cast<void>(schemata.texts());
+        if (fields.take("enableMonitoring").flag() || !schemata.is_null()) // an empty list too
             since(v1_1, "what it says of 'intelRdt'");
         fields.finish();
         constexpr size_t longest = 4095;
@@ -364,22 +391,6 @@ private:
 };
 
 } // namespace
-
-Scalar resolve_scalar(std::string_view text, bool is_plain)
-{
-    constexpr std::string_view first_of_others = "~.+-0123456789yYnNtTfFoO";
-    if (!is_plain || (!text.empty() && first_of_others.find(text.front()) == std::string_view::npos))
-        return Scalar::Text;
-    if (text.empty() || text == "~" || text == "null")
-        return Scalar::Null;
-    if (text == "true" || text == "false")
-        return Scalar::Flag;
-    if (is_decimal(text))
-        return Scalar::Integer;
-    if (text.front() == '0' && text.size() <= most_digits && has_only(text, "01234567"))
-        return Scalar::Octal;
-    return is_word_of_yaml(text) || may_be_number(text) ? Scalar::Unclear : Scalar::Text;
-}
 
 Error Value::wrong(const std::string &why) const
 {
@@ -412,6 +423,13 @@ std::int64_t Value::number(std::int64_t least, std::int64_t most) const
     if (value < least || value > most)
         throw wrong("the number " + std::to_string(value) + " is too small or too large");
     return value;
+}
+
+std::optional<std::uint32_t> Value::small_number() const
+{
+    if (is_null())
+        return std::nullopt;
+    return static_cast<std::uint32_t>(number(0, std::numeric_limits<std::uint32_t>::max()));
 }
 
 std::vector<Value> Value::list() const
@@ -468,54 +486,15 @@ void Fields::check_unique(const Value &value, Case names_as) const
     }
 }
 
-std::optional<Value> Fields::take(std::string_view name)
+Value Fields::take(std::string_view name)
 {
-    for (Field &field : fields_) {
-        if (!is_same_word(field.name, name))
-            continue;
-        field.taken = true;
-        return field.value.is_null() ? std::nullopt : std::optional(field.value);
-    }
-    return std::nullopt;
-}
-
-std::string Fields::text(std::string_view name)
-{
-    const auto value = take(name);
-    return value ? value->text() : "";
-}
-
-std::vector<Value> Fields::list(std::string_view name)
-{
-    const auto value = take(name);
-    return value ? value->list() : std::vector<Value>();
-}
-
-std::vector<std::string> Fields::texts(std::string_view name)
-{
-    const auto value = take(name);
-    return value ? value->texts() : std::vector<std::string>();
-}
-
-std::int64_t Fields::number(std::string_view name)
-{
-    const auto value = take(name);
-    using Limits = std::numeric_limits<std::int64_t>;
-    return value ? value->number(Limits::min(), Limits::max()) : 0;
-}
-
-bool Fields::flag(std::string_view name)
-{
-    const auto value = take(name);
-    return value && value->flag();
-}
-
-std::optional<std::uint32_t> Fields::small_number(std::string_view name)
-{
-    const auto value = take(name);
-    if (!value)
-        return std::nullopt;
-    return static_cast<std::uint32_t>(value->number(0, std::numeric_limits<std::uint32_t>::max()));
+    static const YamlNode absent{YamlNode::Type::Scalar, true, 0, "", {}};
+    const auto field = std::find_if(fields_.begin(), fields_.end(),
+                                    [&](const Field &each) { return is_same_word(each.name, name); });
+    if (field == fields_.end())
+        return Value(absent);
+    field->taken = true;
+    return field->value;
 }
 
 void Fields::finish() const

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -14,24 +14,6 @@
 #include "cdi/yaml_text.h"
 
 namespace ogh::cdi {
-
-/** What a scalar stands for, to whoever reads it. */
-enum class Scalar : std::uint8_t {
-    Null,
-    Flag,    ///< "true" or "false"
-    Integer, ///< decimal, with no digit or sign that it could do without: as a text it is the same
-    Octal,   ///< not negative, with a 0 in front
-    Text,
-    Unclear, ///< perhaps another text, a number or a truth for the reference implementation
-};
-
-/**
- * The reference implementation of CDI reads its files by the rules of YAML 1.1 that go-yaml 2 has: `yes` is true, and
- * `0x10`, `1_0.5` and `08` are numbers, which become texts such as "16" where one is wanted. Programs write no such
- * thing, so it is not read here either: whatever could be one of those is unclear.
- * @param is_plain it has no quotes
- */
-Scalar resolve_scalar(std::string_view text, bool is_plain);
 
 /** A value of a specification, as strict as the reference implementation (encoding/json of Go) is about what it may be. */
 class Value final {
@@ -45,7 +27,11 @@ public:
     [[nodiscard]] std::string text() const;
 
     /** @throws Error (BrokenHost) if it is no whole number from `least` to `most`. Null is 0 */
-    [[nodiscard]] std::int64_t number(std::int64_t least, std::int64_t most) const;
+    [[nodiscard]] std::int64_t number(std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                                      std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
+
+    /** A number of 32 bits; nothing for null. @throws Error (BrokenHost) as number() */
+    [[nodiscard]] std::optional<std::uint32_t> small_number() const;
 
     /** @throws Error (BrokenHost) if it is no list; null is an empty one */
     [[nodiscard]] std::vector<Value> list() const;
@@ -76,15 +62,8 @@ public:
      */
     explicit Fields(const Value &value, Case names = Case::Any);
 
-    /** The field of that name, in whatever case it is written; nothing if it is absent or null. */
-    [[nodiscard]] std::optional<Value> take(std::string_view name);
-
-    [[nodiscard]] std::string text(std::string_view name);
-    [[nodiscard]] std::vector<Value> list(std::string_view name);
-    [[nodiscard]] std::vector<std::string> texts(std::string_view name);
-    [[nodiscard]] std::int64_t number(std::string_view name);
-    [[nodiscard]] bool flag(std::string_view name);
-    [[nodiscard]] std::optional<std::uint32_t> small_number(std::string_view name);
+    /** The field of that name, in whatever case it is written; null if it is absent. */
+    [[nodiscard]] Value take(std::string_view name);
 
     [[nodiscard]] bool empty() const { return fields_.empty(); }
 

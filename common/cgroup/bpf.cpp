@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
@@ -79,39 +80,41 @@ Attached query(int cgroup, std::uint32_t query_flags)
     throw failure("ask which are attached");
 }
 
+/** @param info of a program or of a link; what it says of where to write to is heeded */
+template<typename Info> void ask_info(int fd, Info &info, const char *what)
+{
+    bpf_attr attr = blank();
+    attr.info.bpf_fd = number(fd);
+    attr.info.info_len = sizeof info;
+    attr.info.info = address(&info);
+    check(call(BPF_OBJ_GET_INFO_BY_FD, attr), what);
+}
+
 /** The length of what the kernel would show, in instructions, is in the answer even if it shows nothing. */
 bpf_prog_info info_of(int program, DeviceProgram &instructions)
 {
     bpf_prog_info info{};
     info.xlated_prog_insns = instructions.empty() ? 0 : address(instructions.data());
     info.xlated_prog_len = static_cast<std::uint32_t>(instructions.size() * sizeof(bpf_insn));
-    bpf_attr attr = blank();
-    attr.info.bpf_fd = number(program);
-    attr.info.info_len = sizeof info;
-    attr.info.info = address(&info);
-    check(call(BPF_OBJ_GET_INFO_BY_FD, attr), "read it back");
+    ask_info(program, info, "read it back");
     return info;
 }
 
-/** A link by its id, or nothing if it has gone meanwhile. */
-std::optional<UniqueFd> open_link(std::uint32_t id)
+/** What has that id: a program, or a link, whose ids have one place in bpf_attr. @return nothing if it has gone meanwhile */
+std::optional<UniqueFd> open_by_id(bpf_cmd command, std::uint32_t id, const char *what)
 {
     bpf_attr attr = blank();
-    attr.link_id = id;
-    UniqueFd link(static_cast<int>(call(BPF_LINK_GET_FD_BY_ID, attr)));
-    if (!link.valid() && errno != ENOENT)
-        throw failure("open a link");
-    return link.valid() ? std::optional(std::move(link)) : std::nullopt;
+    attr.prog_id = id;
+    UniqueFd fd(static_cast<int>(call(command, attr)));
+    if (!fd.valid() && errno != ENOENT)
+        throw failure(what);
+    return fd.valid() ? std::optional(std::move(fd)) : std::nullopt;
 }
 
 bool is_the_link(int link, std::uint64_t cgroup_id, std::uint32_t program_id)
 {
     bpf_link_info info{};
-    bpf_attr attr = blank();
-    attr.info.bpf_fd = number(link);
-    attr.info.info_len = sizeof info;
-    attr.info.info = address(&info);
-    check(call(BPF_OBJ_GET_INFO_BY_FD, attr), "look at a link");
+    ask_info(link, info, "look at a link");
     return info.type == BPF_LINK_TYPE_CGROUP && info.prog_id == program_id &&
            info.cgroup.attach_type == BPF_CGROUP_DEVICE && info.cgroup.cgroup_id == cgroup_id;
 }
@@ -128,18 +131,6 @@ std::uint32_t next_link(std::uint32_t id)
     return 0;
 }
 
-void attach(int cgroup, int program, std::uint32_t flags, int replaced, const char *what)
-{
-    bpf_attr attr = blank();
-    attr.target_fd = number(cgroup);
-    attr.attach_bpf_fd = number(program);
-    attr.attach_type = BPF_CGROUP_DEVICE;
-    attr.attach_flags = flags;
-    if ((flags & BPF_F_REPLACE) != 0)
-        attr.replace_bpf_fd = number(replaced);
-    check(call(BPF_PROG_ATTACH, attr), what);
-}
-
 } // namespace
 
 Attached attached_programs(int cgroup)
@@ -154,12 +145,7 @@ std::vector<std::uint32_t> effective_programs(int cgroup)
 
 std::optional<UniqueFd> open_program(std::uint32_t id)
 {
-    bpf_attr attr = blank();
-    attr.prog_id = id;
-    UniqueFd program(static_cast<int>(call(BPF_PROG_GET_FD_BY_ID, attr)));
-    if (!program.valid() && errno != ENOENT)
-        throw failure("open it");
-    return program.valid() ? std::optional(std::move(program)) : std::nullopt;
+    return open_by_id(BPF_PROG_GET_FD_BY_ID, id, "open it");
 }
 
 ProgramInfo read_program(int program)
@@ -192,14 +178,17 @@ UniqueFd load_program(const DeviceProgram &instructions, const std::string &name
     return program;
 }
 
-void attach_program(int cgroup, int program, std::uint32_t flags)
+void attach_program(int cgroup, int program, std::uint32_t flags, int old)
 {
-    attach(cgroup, program, flags, -1, "attach it");
-}
-
-void replace_program(int cgroup, int program, int old)
-{
-    attach(cgroup, program, BPF_F_ALLOW_MULTI | BPF_F_REPLACE, old, "replace it");
+    const bool replaces = old >= 0 && (flags & BPF_F_ALLOW_MULTI) != 0;
+    bpf_attr attr = blank();
+    attr.target_fd = number(cgroup);
+    attr.attach_bpf_fd = number(program);
+    attr.attach_type = BPF_CGROUP_DEVICE;
+    attr.attach_flags = replaces ? BPF_F_ALLOW_MULTI | BPF_F_REPLACE : flags;
+    if (replaces)
+        attr.replace_bpf_fd = number(old);
+    check(call(BPF_PROG_ATTACH, attr), replaces ? "replace it" : "attach it");
 }
 
 std::optional<UniqueFd> find_link(int cgroup, std::uint32_t program_id)
@@ -209,7 +198,7 @@ std::optional<UniqueFd> find_link(int cgroup, std::uint32_t program_id)
     if (::fstat(cgroup, &status) != 0)
         throw failure("look at the cgroup");
     for (std::uint32_t id = next_link(0); id != 0; id = next_link(id)) {
-        std::optional<UniqueFd> link = open_link(id);
+        std::optional<UniqueFd> link = open_by_id(BPF_LINK_GET_FD_BY_ID, id, "open a link");
         if (link && is_the_link(link->get(), status.st_ino, program_id))
             return link;
     }

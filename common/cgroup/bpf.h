@@ -43,13 +43,10 @@ ProgramInfo read_program(int program);
 UniqueFd load_program(const DeviceProgram &instructions, const std::string &name);
 
 /**
- * Attaches with the flags given, which must be those that the cgroup has; without BPF_F_ALLOW_MULTI the program takes
- * the place of the one that is there.
+ * Attaches with the flags given, which must be those that the cgroup has.
+ * @param old is replaced in one step; without BPF_F_ALLOW_MULTI that is the one that is there. ENOENT: it is not there
  */
-void attach_program(int cgroup, int program, std::uint32_t flags);
-
-/** Puts `program` in the place of `old` in one step, where BPF_F_ALLOW_MULTI is set. ENOENT: it is not there. */
-void replace_program(int cgroup, int program, int old);
+void attach_program(int cgroup, int program, std::uint32_t flags, int old = -1);
 
 /** The link by which a device program is attached to the cgroup; nothing if there is none. */
 std::optional<UniqueFd> find_link(int cgroup, std::uint32_t program_id);

@@ -92,7 +92,7 @@ std::optional<std::string> cgroup_of(std::string_view proc_cgroup, std::string_v
         const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
         if (second == std::string_view::npos)
             continue;
-        for (const std::string_view each : Parts(line.substr(first + 1, second - first - 1))) {
+        for (const std::string_view each : split_views(line.substr(first + 1, second - first - 1))) {
             if (each == controller)
                 return std::string(line.substr(second + 1));
         }

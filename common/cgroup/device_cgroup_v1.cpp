@@ -79,16 +79,8 @@ struct Line {
 
 unsigned access_of(std::string_view letters)
 {
-    unsigned access = 0;
-    for (const char letter : letters) {
-        if (letter == 'r')
-            access |= access_read;
-        if (letter == 'w')
-            access |= access_write;
-        if (letter == 'm')
-            access |= access_mknod;
-    }
-    return access;
+    return (contains(letters, 'r') ? access_read : 0U) | (contains(letters, 'w') ? access_write : 0U) |
+           (contains(letters, 'm') ? access_mknod : 0U);
 }
 
 /** "c 1:3 rwm". What has another form becomes a line that allows nothing. */

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
@@ -47,43 +46,36 @@ std::string whose(const Cgroup &lowest, std::uint32_t id)
     return "a device cgroup above " + name_of(lowest.path);
 }
 
-/** Puts `program` in the place of `old` in the way in which that is attached. */
-void exchange(int cgroup, std::uint32_t flags, int program, int old)
-{
-    if ((flags & BPF_F_ALLOW_MULTI) != 0)
-        bpf::replace_program(cgroup, program, old);
-    else
-        bpf::attach_program(cgroup, program, flags);
-}
-
-std::optional<Replacement> prepare_one(const Cgroup &cgroup, std::uint32_t id, const DeviceRules &rules)
+/** @param answer what it is to give to the rules. @return nothing if it gives that already, or there is no such program any more */
+std::optional<Replacement> prepare_one(const Cgroup &cgroup, std::uint32_t flags, std::uint32_t id,
+                                       const DeviceRules &rules, Verdict answer)
 {
     std::optional<UniqueFd> old = bpf::open_program(id);
     if (!old)
         return std::nullopt;
+    const bool allows = answer == Verdict::Allows;
     const bpf::ProgramInfo info = bpf::read_program(old->get());
-    const DeviceRules missing = not_allowed(info.instructions, rules);
-    if (missing.empty())
+    const DeviceRules changed = allows ? not_allowed(info.instructions, rules) : rules;
+    if (changed.empty())
         return std::nullopt;
-    const std::string why_not = obstacle(info.instructions);
-    if (!why_not.empty())
-        throw Error(ErrorKind::BrokenHost, "cannot add " + to_text(missing) + " to the program " +
+    if (const std::string why_not = obstacle(info.instructions); !why_not.empty())
+        throw Error(ErrorKind::BrokenHost, (allows ? "cannot add " : "cannot take ") + to_text(changed) +
+                                               (allows ? " to" : " from") + " the program " +
                                                std::to_string(id) + " of " + name_of(cgroup.path) + ": " +
                                                why_not);
-    return Replacement{&cgroup, 0, id, std::move(*old),
-                       bpf::load_program(with_rules(info.instructions, missing), info.name)};
+    return Replacement{&cgroup, flags, id, std::move(*old),
+                       bpf::load_program(with_answer(info.instructions, changed, answer), info.name)};
 }
 
-std::vector<Replacement> prepare(const Cgroup &cgroup, const DeviceRules &rules)
+std::vector<Replacement> prepare(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, Verdict answer)
 {
     std::vector<Replacement> planned;
-    const bpf::Attached attached = bpf::attached_programs(cgroup.fd.get());
-    for (const std::uint32_t id : attached.ids) {
-        std::optional<Replacement> one = prepare_one(cgroup, id, rules);
-        if (!one)
-            continue;
-        one->flags = attached.flags;
-        planned.push_back(std::move(*one));
+    for (const Cgroup &cgroup : cgroups) {
+        const bpf::Attached attached = bpf::attached_programs(cgroup.fd.get());
+        for (const std::uint32_t id : attached.ids) {
+            if (auto one = prepare_one(cgroup, attached.flags, id, rules, answer))
+                planned.push_back(std::move(*one));
+        }
     }
     return planned;
 }
@@ -123,7 +115,7 @@ void put(Replacement &next)
 {
     const int cgroup = next.cgroup->fd.get();
     try {
-        exchange(cgroup, next.flags, next.new_program.get(), next.old_program.get());
+        bpf::attach_program(cgroup, next.new_program.get(), next.flags, next.old_program.get());
     } catch (const SystemError &error) {
         // What a link holds is not found among the programs that are attached without one.
         std::optional<UniqueFd> link =
@@ -141,7 +133,8 @@ void take_back(const Replacement &done) noexcept
         if (done.link.valid())
             bpf::update_link(done.link.get(), done.old_program.get(), done.new_program.get());
         else
-            exchange(done.cgroup->fd.get(), done.flags, done.old_program.get(), done.new_program.get());
+            bpf::attach_program(done.cgroup->fd.get(), done.old_program.get(), done.flags,
+                                done.new_program.get());
     } catch (const Error &) {
         return; // somebody else has replaced it since; the container is not going to start
     }
@@ -149,11 +142,7 @@ void take_back(const Replacement &done) noexcept
 
 void allow_all(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, UndoLog &undo, Notes &notes)
 {
-    std::vector<Replacement> planned;
-    for (const Cgroup &cgroup : cgroups) {
-        std::vector<Replacement> some = prepare(cgroup, rules);
-        std::move(some.begin(), some.end(), std::back_inserter(planned));
-    }
+    std::vector<Replacement> planned = prepare(cgroups, rules, Verdict::Allows);
     check_above(cgroups, rules, notes);
     for (Replacement &next : planned) {
         put(next);
@@ -164,34 +153,11 @@ void allow_all(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, Und
         notes.push_back({LogLevel::Debug, name_of(cgroup.path) + " allows " + to_text(rules)});
 }
 
-std::vector<Replacement> prepare_denial(const Cgroup &cgroup, const DeviceRules &rules)
-{
-    std::vector<Replacement> planned;
-    const bpf::Attached attached = bpf::attached_programs(cgroup.fd.get());
-    for (const std::uint32_t id : attached.ids) {
-        std::optional<UniqueFd> old = bpf::open_program(id);
-        if (!old)
-            continue;
-        const bpf::ProgramInfo info = bpf::read_program(old->get());
-        if (const std::string why_not = obstacle(info.instructions); !why_not.empty())
-            throw Error(ErrorKind::BrokenHost, "cannot take " + to_text(rules) + " from the program " +
-                                                   std::to_string(id) + " of " + name_of(cgroup.path) + ": " +
-                                                   why_not);
-        planned.push_back({&cgroup, attached.flags, id, std::move(*old),
-                           bpf::load_program(without_rules(info.instructions, rules), info.name)});
-    }
-    return planned;
-}
-
 } // namespace
 
 void deny_v2(const std::vector<Cgroup> &cgroups, const DeviceRules &rules)
 {
-    std::vector<Replacement> planned;
-    for (const Cgroup &cgroup : cgroups) {
-        std::vector<Replacement> some = prepare_denial(cgroup, rules);
-        std::move(some.begin(), some.end(), std::back_inserter(planned));
-    }
+    std::vector<Replacement> planned = prepare(cgroups, rules, Verdict::Denies);
     if (planned.empty())
         throw Error(ErrorKind::BrokenHost, name_of(cgroups.front().path) + " has no program");
     for (Replacement &next : planned)

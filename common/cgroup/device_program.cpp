@@ -424,10 +424,7 @@ std::string obstacle(const DeviceProgram &program)
     return "";
 }
 
-namespace {
-
-/** The program, with another answer to what is one of the rules. */
-DeviceProgram answering(const DeviceProgram &program, const DeviceRules &rules, Verdict answer)
+DeviceProgram with_answer(const DeviceProgram &program, const DeviceRules &rules, Verdict answer)
 {
     DeviceProgram made;
     if (!rules.empty()) {
@@ -443,18 +440,6 @@ DeviceProgram answering(const DeviceProgram &program, const DeviceRules &rules, 
     for (const bpf_insn &read_back : program)
         made.push_back(as_loaded(read_back));
     return made;
-}
-
-} // namespace
-
-DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules)
-{
-    return answering(program, rules, Verdict::Allows);
-}
-
-DeviceProgram without_rules(const DeviceProgram &program, const DeviceRules &rules)
-{
-    return answering(program, rules, Verdict::Denies);
 }
 
 } // namespace ogh

@@ -39,12 +39,9 @@ DeviceRules not_allowed(const DeviceProgram &program, const DeviceRules &rules);
 std::string obstacle(const DeviceProgram &program);
 
 /**
- * A program that allows `rules`, checked(), and answers as `program` does to all else. What the kernel put
- * into `program` when it was loaded, and would not take from us, is taken back.
+ * A program that allows `rules`, checked(), or denies what has any of the access of one of them, and answers as `program` does to
+ * all else. What the kernel put into `program` when it was loaded, and would not take from us, is taken back.
  */
-DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules);
-
-/** The same, but that it denies what has any of the access of one of the rules. */
-DeviceProgram without_rules(const DeviceProgram &program, const DeviceRules &rules);
+DeviceProgram with_answer(const DeviceProgram &program, const DeviceRules &rules, Verdict answer);
 
 } // namespace ogh

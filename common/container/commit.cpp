@@ -25,7 +25,7 @@
 #include "edits/edits.h"
 #include "edits/inner_path.h"
 #include "image/container_view.h"
-#include "image/left_behind.h"
+#include "image/root_fs.h"
 #include "kernel/end_signals.h"
 #include "kernel/openat2.h"
 #include "kernel/progress.h"
@@ -70,24 +70,21 @@ public:
                                std::make_move_iterator(notes.end()));
     }
 
-    /** Whether a note of this level is written: of many mounts, it takes as long to make as some of these. */
-    [[nodiscard]] bool notes(LogLevel level) const { return level <= progress_.level; }
-
     /** Asked before each part. @param at as Cancellation::check() takes it. @throws Cancelled */
     void check(const std::string &at) const { progress_.cancellation.check(at); }
 
     /**
-     * Attaches `tree`, whose root is `inode`, on `target`, which was found at `path`.
+     * Attaches `tree` on `target`, which was found at `path`.
      * @param tree lives as long as this
      * @throws Error also if the container would not see it there, because the target was moved meanwhile
      */
-    void attach(const MountTree &tree, const Inode &inode, const Target &target, const InnerPath &path)
+    void attach(const MountTree &tree, const Target &target, const InnerPath &path)
     {
         const std::string full = path.full();
         attach_in_injected(tree, target.fd.get(), quote(full));
         // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
         // container might not see it where it was promised.
-        if (!resolver_.look(path).same_file(inode))
+        if (!resolver_.look(path).same_file(Inode::of(tree.fd(), quote(full))))
             throw Error(ErrorKind::HostileContainer,
                         quote(full) + " in the container changed while it was mounted");
     }
@@ -163,14 +160,15 @@ bool make_node(const NodeEdit &node, EnteredContainer &container)
 }
 
 /** Mounts the node where none can be made. @return whether there was something to do */
-bool mount_node(const NodeEdit &node, const DeviceMount &mount, EnteredContainer &container)
+bool mount_node(const NodeEdit &node, const MountTree &mount, EnteredContainer &container)
 {
     const InnerPath path = InnerPath::parse(node.container_path);
+    const Inode own = Inode::of(mount.fd(), quote(node.container_path));
     const auto target = container.writer().node_target(path, [&](const Inode &inode) {
-        return inode.same_file(mount.inode) || will_do(inode, node, true, container);
+        return inode.same_file(own) || will_do(inode, node, true, container);
     });
     if (target)
-        container.attach(mount.tree, mount.inode, *target, path);
+        container.attach(mount, *target, path);
     return target.has_value();
 }
 
@@ -196,9 +194,9 @@ bool make_link(const LinkEdit &link, ContainerWriter &writer)
 
 bool is_mounted_already(const Target &target, const MountSource &source)
 {
-    if (!target.existed || !target.inode.mount_root || !target.inode.same_file(source.inode))
-        return false;
-    return source.tree.looks_like(target.fd.get(), quote(source.edit.container_path));
+    const std::string what = quote(source.edit.container_path);
+    return target.inode.mount_root && target.inode.same_file(Inode::of(source.tree.fd(), what)) &&
+           source.tree.looks_like(target.fd.get(), what);
 }
 
 void attach_mount(const MountSource &source, EnteredContainer &container)
@@ -209,23 +207,23 @@ void attach_mount(const MountSource &source, EnteredContainer &container)
     const Target target = container.writer().mount_target(path, source.edit.kind);
     if (is_mounted_already(target, source))
         return container.note(LogLevel::Debug, quote(place) + " is mounted already");
-    container.attach(source.tree, source.inode, target, path);
-    if (container.notes(LogLevel::Info))
-        container.note(LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + quote(place) +
-                                           (source.edit.read_only ? ", read-only" : ", writable"));
+    container.attach(source.tree, target, path);
+    container.note(LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + quote(place) +
+                                       (source.edit.read_only ? ", read-only" : ", writable"));
 }
 
-template<typename Work> void try_file(const FileEdit &file, EnteredContainer &container, const Work &work)
+/** @param what names it in a warning, if it is optional */
+template<typename Work>
+void try_one(bool is_optional, const std::string &what, EnteredContainer &container, const Work &work)
 {
     try {
         work();
     } catch (const Cancelled &) {
         throw;
     } catch (const Error &error) {
-        if (!file.only_if_possible)
+        if (!is_optional)
             throw;
-        container.note(LogLevel::Warning,
-                       "the file " + quote(file.container_path) + " is left out: " + error.what());
+        container.note(LogLevel::Warning, what + " is left out: " + error.what());
     }
 }
 
@@ -263,9 +261,8 @@ void put_nodes(const Edits &edits, EnteredContainer &container)
         container.check("giving " + quote(path));
         const bool done =
             node.mount ? mount_node(node.edit, *node.mount, container) : make_node(node.edit, container);
-        const LogLevel level = done ? LogLevel::Info : LogLevel::Debug;
-        if (container.notes(level))
-            container.note(level, quote(path) + (done ? " is given" : " is there already"));
+        container.note(done ? LogLevel::Info : LogLevel::Debug,
+                       quote(path) + (done ? " is given" : " is there already"));
     }
 }
 
@@ -275,16 +272,10 @@ void make_links(const Edits &edits, EnteredContainer &container)
     for (const LinkEdit &link : edits.links) {
         const std::string &path = link.container_path;
         container.check("making " + quote(path));
-        try {
+        try_one(link.only_if_absent, "the link " + quote(path), container, [&] {
             if (!make_link(link, container.writer()))
                 container.note(LogLevel::Debug, quote(path) + " is there already");
-        } catch (const Cancelled &) {
-            throw;
-        } catch (const Error &error) {
-            if (!link.only_if_absent)
-                throw;
-            container.note(LogLevel::Warning, "the link " + quote(path) + " is left out: " + error.what());
-        }
+        });
     }
 }
 
@@ -296,13 +287,15 @@ void replace_files(const Edits &edits, EnteredContainer &container)
         if (file.how != FileEdit::How::Replace)
             continue;
         container.check("writing " + quote(file.container_path));
-        try_file(file, container, [&] { written.emplace_back(&file, &container.writer().write(file)); });
+        try_one(file.only_if_possible, "the file " + quote(file.container_path), container,
+                [&] { written.emplace_back(&file, &container.writer().write(file)); });
     }
     container.check("replacing files");
     for (const auto &[file, made] : written) {
-        try_file(*file, container, [&, made = made, file = file] {
+        const std::string path = quote(file->container_path);
+        try_one(file->only_if_possible, "the file " + path, container, [&, made = made] {
             container.writer().replace(*made);
-            container.note(LogLevel::Info, "wrote " + quote(file->container_path));
+            container.note(LogLevel::Info, "wrote " + path);
         });
     }
 }
@@ -324,7 +317,7 @@ void put_tree(const Edits &edits, EnteredContainer &container)
     const InnerPath path = InnerPath::parse(edits.tree->container_path);
     container.check("mounting at " + quote(path.full()));
     const InjectedTree &tree = container.sources().tree.value();
-    container.attach(tree.tree(), tree.inode(), container.writer().mount_target(path, Kind::Directory), path);
+    container.attach(tree.tree(), container.writer().mount_target(path, Kind::Directory), path);
     container.note(LogLevel::Info, "mounted a tree of files at " + quote(path.full()));
 }
 
@@ -334,7 +327,7 @@ void bind_files(const Edits & /*edits*/, EnteredContainer &container)
     for (const BindFile &file : container.sources().bind_files) {
         const InnerPath path = InnerPath::parse(file.container_path);
         container.check("mounting at " + quote(path.full()));
-        container.attach(file.tree, file.inode, container.writer().mount_target(path, Kind::File), path);
+        container.attach(file.tree, container.writer().mount_target(path, Kind::File), path);
         container.note(LogLevel::Info, "mounted another file over " + quote(path.full()));
     }
 }
@@ -422,7 +415,7 @@ void bind_proc(const Edits &edits, EnteredContainer &container)
                               "the container has no " + what + ", so nothing of it is to be covered");
     const bool covered = is_covered(*target, edit, container);
     if (!covered)
-        container.attach(tree, Inode::of(tree.fd(), what), *target, path);
+        container.attach(tree, *target, path);
     const int tmpfs = covered ? target->fd.get() : tree.fd();
     const auto missing = missing_in(tmpfs, edit, mounts);
     if (covered && missing.empty())

@@ -54,6 +54,23 @@ bool is_left_by_run(const struct stat &status, const std::optional<FsCredentials
            (status.st_uid == ::geteuid() || (owner && status.st_uid == owner->uid));
 }
 
+/** @return 0 or an error number; then there is no file. @throws SystemError if it cannot be written */
+int write_new(int directory, const std::string &name, const FileEdit &file, const std::string &what,
+              UniqueFd &made)
+{
+    constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    made = UniqueFd(::openat(directory, name.c_str(), flags, file.mode));
+    if (!made.valid())
+        return errno;
+    try {
+        write_all(made.get(), file.content, what);
+    } catch (const Error &) {
+        ::unlinkat(directory, name.c_str(), 0);
+        throw;
+    }
+    return 0;
+}
+
 } // namespace
 
 Error cannot_make(const std::string &path, const std::string &why)
@@ -87,7 +104,7 @@ const InnerDirectory &Resolver::directory(const std::string &path, UniqueFd made
 Target Resolver::mount_target(const InnerDirectory &parent, const InnerPath &path, Kind kind)
 {
     const std::string full = path.full();
-    Target target{find_in(parent, path), {}, true};
+    Target target{find_in(parent, path)};
     target.inode = Inode::of(target.fd.get(), quote(full));
     if (!target.inode.is(kind))
         throw cannot_mount(full, kind == Kind::Directory ? "it is no directory" : "it is no plain file");
@@ -102,7 +119,7 @@ std::optional<Target> Resolver::node_target(const InnerDirectory &parent, const 
 {
     const bool may_make = parent.why_not_make.empty();
     const std::string full = path.full();
-    Target target{find_in(parent, path), {}, true};
+    Target target{find_in(parent, path)};
     target.inode = Inode::of(target.fd.get(), quote(full));
     if ((target.inode.mount_root || !may_make) && is_right(target.inode))
         return std::nullopt;
@@ -120,7 +137,7 @@ std::optional<Target> Resolver::proc_target(const InnerPath &path)
     auto found = root().find(full);
     if (!found)
         return std::nullopt;
-    Target target{std::move(*found), {}, true};
+    Target target{std::move(*found)};
     target.inode = Inode::of(target.fd.get(), quote(full));
     if (!target.inode.is(Kind::Directory))
         throw cannot_mount(full, "it is no directory");
@@ -174,38 +191,18 @@ Inode Resolver::look(const InnerPath &path) const
     return Inode::of(found->get(), quote(full));
 }
 
-AtomicFile::AtomicFile(AtomicPlace place, std::string_view content, mode_t mode)
-    : place_(std::move(place)), temporary_(temporary_name(place_.name))
-{
-    UniqueFd fd;
-    const auto make = [&] {
-        constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-        fd = UniqueFd(::openat(place_.directory, temporary_.c_str(), flags, mode));
-        return fd.valid() ? 0 : errno;
-    };
-    const auto [error, by_self] = make_new(make);
-    if (error != 0)
-        throw SystemError(error, "cannot make a file for " + quote(place_.path) + " in the container");
-    try {
-        if (by_self && ::fchown(fd.get(), place_.owner->uid, place_.owner->gid) != 0)
-            throw SystemError(errno, "cannot give " + quote(place_.path) + " to the container's root");
-        write_all(fd.get(), content, quote(place_.path) + " in the container");
-    } catch (const Error &) {
-        ::unlinkat(place_.directory, temporary_.c_str(), 0);
-        throw;
-    }
-}
-
-AtomicFile::AtomicFile(AtomicPlace place, const Make &make)
+AtomicFile::AtomicFile(AtomicPlace place, const Make &make, const UniqueFd &made)
     : place_(std::move(place)), temporary_(temporary_name(place_.name))
 {
     const auto [error, by_self] = make_new([&] { return make(place_.directory, temporary_); });
     if (error != 0)
         throw SystemError(error, "cannot make " + quote(place_.path) + " in the container");
-    if (by_self && ::fchownat(place_.directory, temporary_.c_str(), place_.owner->uid, place_.owner->gid,
-                              AT_SYMLINK_NOFOLLOW) != 0) {
+    const auto [at, name] =
+        made.valid() ? std::pair(made.get(), "") : std::pair(place_.directory, temporary_.c_str());
+    if (by_self && ::fchownat(at, name, place_.owner->uid, place_.owner->gid,
+                              AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0) {
         const int chown_error = errno;
-        ::unlinkat(place_.directory, temporary_.c_str(), 0);
+        discard();
         throw SystemError(chown_error, "cannot give " + quote(place_.path) + " to the container's root");
     }
 }
@@ -301,7 +298,7 @@ Target ContainerWriter::mount_target(const InnerPath &path, Kind kind)
     // Trying to make it first saves a lookup in the usual case, and leaves no moment between look and make.
     if (parent.why_not_make.empty()) {
         if (auto made = make(parent, path, kind))
-            return {std::move(*made), parent.inode, false};
+            return {std::move(*made)};
     }
     return resolver_.mount_target(parent, path, kind);
 }
@@ -311,7 +308,7 @@ std::optional<Target> ContainerWriter::node_target(const InnerPath &path, const 
     const InnerDirectory &parent = directory(path.parent);
     if (parent.why_not_make.empty()) {
         if (auto made = make(parent, path, Kind::File))
-            return Target{std::move(*made), parent.inode, false};
+            return Target{std::move(*made)};
     }
     return resolver_.node_target(parent, path, is_right);
 }
@@ -436,7 +433,11 @@ AtomicFile &ContainerWriter::write(const FileEdit &file)
     if (!parent.why_not_make.empty())
         throw cannot_make(path.full(), parent.why_not_make);
     hold_root();
-    files_.push_back(std::make_unique<AtomicFile>(place(parent, path), file.content, file.mode));
+    UniqueFd made;
+    const auto make = [&](int directory, const std::string &name) {
+        return write_new(directory, name, file, quote(path.full()) + " in the container", made);
+    };
+    files_.push_back(std::make_unique<AtomicFile>(place(parent, path), make, made));
     // Before a directory that was made for it.
     progress_.undo.add([written = files_.back().get()] { written->discard(); });
     return *files_.back();

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -25,8 +24,7 @@ namespace ogh {
 /** What is open (O_PATH) inside a container to be mounted on. */
 struct Target {
     UniqueFd fd;
-    Inode inode;
-    bool existed = false; ///< or it is a placeholder of this run
+    Inode inode = {}; ///< of what was there before this run
 };
 
 /** A directory of the container, looked up once and then used by descriptor. */
@@ -128,13 +126,10 @@ public:
     using Make = std::function<int(int directory, const std::string &name)>;
 
     /**
-     * Writes a plain file.
+     * @param made where `make` opens what it makes: in a shared volume the name may be another file's a moment later
      * @throws SystemError; Error if something has the temporary name that is not left of an earlier run
      */
-    AtomicFile(AtomicPlace place, std::string_view content, mode_t mode);
-
-    /** The same for something else, which `make` makes. */
-    AtomicFile(AtomicPlace place, const Make &make);
+    AtomicFile(AtomicPlace place, const Make &make, const UniqueFd &made = {});
     AtomicFile(const AtomicFile &) = delete;
     AtomicFile &operator=(const AtomicFile &) = delete;
     ~AtomicFile(); ///< takes it away unless it has got its name

@@ -64,19 +64,6 @@ std::optional<UniqueFd> open_host_node(const NodeEdit &node)
 // Not noexec, as some bind nodes: drivers' libraries may map a device with PROT_EXEC, and nobody runs a device.
 constexpr MountAttributes node_attributes = {.has_nodes = true};
 
-DeviceMount source_of(int fd, const std::string &what)
-{
-    return {Inode::of(fd, what), MountTree(fd, node_attributes, what)};
-}
-
-UniqueFd make_node(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name)
-{
-    const std::string what = "the device node " + quote(node.container_path);
-    if (const int error = make_device_node(tmpfs.fd(), name, node); error != 0)
-        throw SystemError(error, "cannot make " + what, ErrorKind::BrokenHost);
-    return open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
-}
-
 /**
  * In a user namespace the engine's user has the number that this process has.
  * @param mode of the node as its driver makes it
@@ -125,13 +112,16 @@ void check_host_nodes(const std::vector<NodeEdit> &nodes)
         open_host_node(node);
 }
 
-DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name)
+MountTree make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name)
 {
-    const UniqueFd made = make_node(node, tmpfs, name);
-    return source_of(made.get(), quote(node.container_path));
+    const std::string what = "the device node " + quote(node.container_path);
+    if (const int error = make_device_node(tmpfs.fd(), name, node); error != 0)
+        throw SystemError(error, "cannot make " + what, ErrorKind::BrokenHost);
+    const UniqueFd made = open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
+    return {made.get(), node_attributes, quote(node.container_path)};
 }
 
-DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
+MountTree open_device_mount(const NodeEdit &node, bool keeps_groups)
 {
     const auto fd = open_host_node(node);
     const std::string what = quote(node.host_path);
@@ -140,7 +130,7 @@ DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
                     "this host has no " + what +
                         ", and without the host's root no device node can be made; have the host "
                         "make it at boot");
-    DeviceMount mount = source_of(fd->get(), what);
+    const Inode inode = Inode::of(fd->get(), what);
     // Asked of the kernel: the ids of a node that this user namespace has no number for cannot be compared.
     const NodeAccess access = access_of(fd->get(), node.mode);
     if (access == NodeAccess::DeniedByCgroup)
@@ -148,9 +138,9 @@ DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
                     obstacle_text(access, node.host_path) +
                         ", as in a batch job that has other devices; for a GPU, ask for "
                         "'allowed', which gives those that it may open");
-    if (access != NodeAccess::Open || (needs_group(mount.inode, node.mode) && !keeps_groups))
-        throw cannot_open(what, mount.inode.mode, node.mode);
-    return mount;
+    if (access != NodeAccess::Open || (needs_group(inode, node.mode) && !keeps_groups))
+        throw cannot_open(what, inode.mode, node.mode);
+    return {fd->get(), node_attributes, what};
 }
 
 } // namespace ogh

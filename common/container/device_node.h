@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "edits/edits.h"
-#include "kernel/inode.h"
 #include "kernel/mount_tree.h"
 #include "kernel/tmpfs.h"
 
@@ -25,11 +24,7 @@ int make_device_node(int directory, const std::string &name, const NodeEdit &nod
  */
 void check_host_nodes(const std::vector<NodeEdit> &nodes);
 
-/** A device node that is bind-mounted into a container, where none can be made. */
-struct DeviceMount {
-    Inode inode;
-    MountTree tree;
-};
+// A device node that is bind-mounted into a container, where none can be made.
 
 /**
  * Makes a node on a tmpfs of the host for a container with a user namespace, which has no filesystem of its own that
@@ -38,13 +33,13 @@ struct DeviceMount {
  * @param node with its owner as this process numbers it
  * @throws Error (BrokenHost) if this process may not make nodes
  */
-DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name);
+MountTree make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name);
 
 /**
  * Takes the host's own node, for an engine without the host's root.
  * @param keeps_groups see Container: otherwise this user's groups are of no use in the container
  * @throws Error (BrokenHost) if there is none, or this user may not open it
  */
-DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups);
+MountTree open_device_mount(const NodeEdit &node, bool keeps_groups);
 
 } // namespace ogh

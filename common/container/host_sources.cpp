@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "kernel/fs_credentials.h"
 #include "kernel/openat2.h"
@@ -66,55 +67,28 @@ void set_attributes(int directory, const std::string &name, mount_attr attribute
           "mount_setattr");
 }
 
-struct Split {
-    std::string directory; ///< "" for the top
-    std::string name;
-};
-
-Split split(const std::string &path)
-{
-    const size_t slash = path.rfind('/');
-    if (slash == std::string::npos)
-        return {"", path};
-    return {path.substr(0, slash), path.substr(slash + 1)};
-}
-
-/** `path` taken apart, without `top`, below which it is. */
-Split split_below(const std::string &path, const std::string &top)
-{
-    return split(path.substr(top.size() + 1));
-}
-
-/** The host's directory or file of a mount, opened (O_PATH). */
-struct OpenedSource {
-    UniqueFd fd;
-    Inode inode;
-};
-
 /**
- * Opens it, without following any symlink.
+ * Opens the host's directory or file of a mount (O_PATH), without following any symlink.
  * @throws Error: NotAvailable if it has gone; Failure if it is not of the kind that was planned
  */
-OpenedSource open_source(const MountEdit &edit)
+UniqueFd open_source(const MountEdit &edit)
 {
     const std::string what = quote(edit.host_path);
     std::optional<UniqueFd> fd = find_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
     if (!fd)
         throw Error(ErrorKind::NotAvailable, what + " has gone since it was looked up");
-    const Inode inode = Inode::of(fd->get(), what);
-    if (!inode.is(edit.kind))
+    if (!Inode::of(fd->get(), what).is(edit.kind))
         throw Error(ErrorKind::Failure, what + " is no longer what it was when it was looked up");
-    return {std::move(*fd), inode};
+    return std::move(*fd);
 }
 
 MountSource copy_source(const MountEdit &edit, int idmap)
 {
-    const OpenedSource opened = open_source(edit);
     const MountAttributes attributes{.read_only = edit.read_only,
                                      .idmap = edit.idmap ? idmap : -1,
                                      .recursive = edit.recursive,
                                      .further = edit.attributes};
-    return {edit, opened.inode, MountTree(opened.fd.get(), attributes, quote(edit.host_path))};
+    return {edit, MountTree(open_source(edit).get(), attributes, quote(edit.host_path))};
 }
 
 /** Opens the sources of all mounts, in their order. Call it on the host. @throws Error */
@@ -179,7 +153,8 @@ int copy_in_child(int tmpfs, size_t count, int result)
 void lock_mounts(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &trees)
 {
     for (size_t i = 0; i < trees.size(); ++i) {
-        const Kind kind = trees[i]->is_directory() ? Kind::Directory : Kind::File;
+        const bool is_directory = Inode::of(trees[i]->fd(), "a mount").is(Kind::Directory);
+        const Kind kind = is_directory ? Kind::Directory : Kind::File;
         trees[i]->attach(tmpfs.make(std::to_string(i), kind).get(), "a directory for locking");
     }
     const UniqueFd result(::memfd_create("trees", MFD_CLOEXEC));
@@ -205,8 +180,7 @@ BindFile make(const FileEdit &edit, const PrivateTmpfs &tmpfs, const std::string
         throw SystemError(errno, "cannot make " + what);
     write_all(fd.get(), edit.content, what);
     const UniqueFd place = open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
-    return {edit.container_path, Inode::of(place.get(), what),
-            MountTree(place.get(), {.read_only = true}, what)};
+    return {edit.container_path, MountTree(place.get(), {.read_only = true}, what)};
 }
 
 /**
@@ -334,7 +308,8 @@ void put_together(const Edits &edits, const ContainerView &view, HostSources &so
 Notes write_obstacles(const std::vector<MountSource> &sources, const UserNamespace &user_namespace)
 {
     Notes notes;
-    for (const auto &[edit, inode, tree] : sources) {
+    for (const auto &[edit, tree] : sources) {
+        const Inode inode = Inode::of(tree.fd(), quote(edit.host_path));
         if (edit.read_only || edit.idmap || user_namespace.root_may_write(inode.uid, inode.gid, inode.mode))
             continue;
         notes.push_back({LogLevel::Warning,
@@ -353,7 +328,6 @@ InjectedTree::InjectedTree(const TmpfsEdit &edit, const PrivateTmpfs &place, con
     : container_path_(edit.container_path), top_(make_tmpfs({.label = label, .source = injected_source}))
 {
     const std::string what = quote(container_path_);
-    inode_ = Inode::of(top_.get(), what);
     const UniqueFd target = place.make("tree", Kind::Directory);
     check(::move_mount(top_.get(), "", target.get(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) ==
               0,
@@ -367,9 +341,9 @@ InjectedTree::InjectedTree(const TmpfsEdit &edit, const PrivateTmpfs &place, con
     set_attributes(top_.get(), "",
                    {MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, MS_PRIVATE, 0}, what);
     for (const MountEdit &each : edit.mounts) {
-        const auto [parent, name] = split_below(each.container_path, container_path_);
         if (!each.read_only)
-            set_attributes(directory(parent), name, {MOUNT_ATTR_NOEXEC, MOUNT_ATTR_RDONLY, 0, 0}, what);
+            set_attributes(directory(directory_of(each.container_path)), file_name_of(each.container_path),
+                           {MOUNT_ATTR_NOEXEC, MOUNT_ATTR_RDONLY, 0, 0}, what);
     }
     tree_ = MountTree(copy_of(top_.get(), AT_RECURSIVE, what));
     directories_.clear(); // of a mount that is left behind
@@ -378,38 +352,39 @@ InjectedTree::InjectedTree(const TmpfsEdit &edit, const PrivateTmpfs &place, con
 void InjectedTree::mount(const MountEdit &edit)
 {
     const std::string what = quote(edit.host_path);
-    const OpenedSource source = open_source(edit);
-    const auto [parent, name] = split_below(edit.container_path, container_path_);
+    const UniqueFd source = open_source(edit);
+    const std::string name = file_name_of(edit.container_path);
     const bool is_directory = edit.kind == Kind::Directory;
-    const int at = directory(parent);
+    const int at = directory(directory_of(edit.container_path));
     const int made =
         is_directory ? ::mkdirat(at, name.c_str(), 0755) : ::mknodat(at, name.c_str(), S_IFREG | 0444, 0);
     check(made == 0, what, "mkdir");
-    const UniqueFd copy = copy_of(source.fd.get(), is_directory ? AT_RECURSIVE : 0, what);
+    const UniqueFd copy = copy_of(source.get(), is_directory ? AT_RECURSIVE : 0, what);
     check(::move_mount(copy.get(), "", at, name.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0, what, "move_mount");
 }
 
 void InjectedTree::write(const TmpfsEdit::File &file)
 {
-    const auto [parent, name] = split(file.path);
-    write_injected_file(directory(parent), {name, file.content}, quote(container_path_ + "/" + file.path));
+    const std::string path = container_path_ + "/" + file.path;
+    write_injected_file(directory(directory_of(path)), {file_name_of(path), file.content}, quote(path));
 }
 
 void InjectedTree::link(const LinkEdit &edit)
 {
-    const auto [parent, name] = split_below(edit.container_path, container_path_);
-    check(::symlinkat(edit.target.c_str(), directory(parent), name.c_str()) == 0, quote(edit.container_path),
-          "symlink");
+    const std::string &path = edit.container_path;
+    check(::symlinkat(edit.target.c_str(), directory(directory_of(path)), file_name_of(path).c_str()) == 0,
+          quote(path), "symlink");
 }
 
-int InjectedTree::directory(std::string_view path)
+int InjectedTree::directory(const std::string &path)
 {
-    if (path.empty())
+    if (path == container_path_)
         return top_.get();
     const auto known = directories_.find(path);
     if (known != directories_.end())
         return known->second.get();
-    return directories_.emplace(path, make_injected_directories(top_.get(), path, quote(container_path_)))
+    const std::string_view below = std::string_view(path).substr(container_path_.size() + 1);
+    return directories_.emplace(path, make_injected_directories(top_.get(), below, quote(container_path_)))
         .first->second.get();
 }
 
@@ -417,9 +392,8 @@ UniqueFd make_injected_target(int tmpfs, const std::string &path, Kind kind, con
 {
     if (kind == Kind::Directory)
         return make_injected_directories(tmpfs, path, what);
-    const size_t slash = path.rfind('/');
-    const UniqueFd directory = make_injected_directories(tmpfs, path.substr(0, slash), what);
-    const std::string name = path.substr(slash + 1);
+    const UniqueFd directory = make_injected_directories(tmpfs, directory_of(path), what);
+    const std::string name = file_name_of(path);
     if (::mknodat(directory.get(), name.c_str(), S_IFREG | 0444, 0) != 0 && errno != EEXIST)
         throw SystemError(errno, "cannot make " + what);
     return open_path(directory.get(), name, O_PATH | O_NOFOLLOW, Walk::Beneath, what);

@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -40,19 +39,15 @@ public:
     [[nodiscard]] MountTree &tree() { return tree_; }
     [[nodiscard]] const MountTree &tree() const { return tree_; }
 
-    /** Of the tmpfs's root. */
-    [[nodiscard]] const Inode &inode() const { return inode_; }
-
 private:
     void mount(const MountEdit &edit);
     void write(const TmpfsEdit::File &file);
     void link(const LinkEdit &edit);
-    int directory(std::string_view path);
+    int directory(const std::string &path); ///< in the container
 
     std::string container_path_;
-    UniqueFd top_;                                             ///< of the tmpfs, where it is put together
-    std::map<std::string, UniqueFd, std::less<>> directories_; ///< those that were made in it
-    Inode inode_;
+    UniqueFd top_;                                ///< of the tmpfs, where it is put together
+    std::map<std::string, UniqueFd> directories_; ///< made in it, by their paths in the container
     MountTree tree_{UniqueFd()};
 };
 
@@ -72,20 +67,18 @@ void write_injected_file(int tmpfs, const TmpfsEdit::File &file, const std::stri
 /** What is brought along from the host, opened there and ready to be attached in the container. */
 struct MountSource {
     MountEdit edit;
-    Inode inode;
     MountTree tree;
 };
 
 /** One of Edits::nodes. */
 struct NodeSource {
     NodeEdit edit;
-    std::optional<DeviceMount> mount; ///< nothing where the node is made in the container's /dev
+    std::optional<MountTree> mount; ///< nothing where the node is made in the container's /dev
 };
 
 /** A file of this collection on a tmpfs, to be mounted read-only over a file of the image. */
 struct BindFile {
     std::string container_path;
-    Inode inode;
     MountTree tree;
 };
 

@@ -137,6 +137,29 @@ void annotate(ordered_json &device, const char *name, const ordered_json &value)
 
 } // namespace
 
+NodeEdit host_node(const std::string &host_root, const std::string &path, const DeviceNumber &number)
+{
+    return {path, host_root + path, number.major, number.minor};
+}
+
+NodeEdit driver_node(const std::string &host_root, const std::string &path, const DeviceNumber &number)
+{
+    NodeEdit node = host_node(host_root, path, number);
+    node.is_of_driver = true;
+    return node;
+}
+
+void add_drm_nodes(const DrmNodes &drm, const std::string &host_root, const std::string &device, Edits &edits)
+{
+    for (const auto &[node, kind] : {std::pair(&drm.card, "-card"), std::pair(&drm.render, "-render")}) {
+        if (!*node)
+            continue;
+        edits.nodes.push_back(
+            host_node(host_root, dri_directory + (*node)->name, {(*node)->major, (*node)->minor}));
+        edits.links.push_back({dri_directory + ("by-path/" + device) + kind, "../" + (*node)->name});
+    }
+}
+
 DeviceRules rules_of(const std::vector<NodeEdit> &nodes)
 {
     DeviceRules rules;

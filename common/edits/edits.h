@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/number.h"
 #include "edits/device_rule.h"
+#include "host/drm_nodes.h"
 #include "kernel/inode.h"
 
 namespace ogh {
@@ -108,6 +110,19 @@ struct Edits {
 
     bool operator==(const Edits &) const = default;
 };
+
+/** A character device of the host's, with its numbers. @param host_root the sysroot, as this process names it; "" for `/` */
+NodeEdit host_node(const std::string &host_root, const std::string &path, const DeviceNumber &number);
+
+/** One that says nothing of which device it is for: a container that has one by another way goes on needing it. */
+NodeEdit driver_node(const std::string &host_root, const std::string &path, const DeviceNumber &number);
+
+/**
+ * Adds a GPU's nodes in /dev/dri, and the links that udev makes to them in by-path (systemd's 60-drm.rules).
+ * @param device as these links call it: "pci-0000:5e:00.0"
+ */
+void add_drm_nodes(const DrmNodes &drm, const std::string &host_root, const std::string &device,
+                   Edits &edits);
 
 /** What the device cgroups have to allow for these nodes. */
 DeviceRules rules_of(const std::vector<NodeEdit> &nodes);

@@ -34,8 +34,7 @@ public:
     [[nodiscard]] std::string end() && { return std::move(text_) + "}\n"; }
 
 private:
-    void begin(std::string_view name);
-    void add_text(std::string_view text);
+    void add_json(std::string_view name, const std::string &value);
 
     std::string text_ = "{";
 };

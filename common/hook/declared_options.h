@@ -15,7 +15,7 @@ struct DeclaredOption {
     const char *type; ///< as CommandLine::Option has it
     unsigned use;     ///< a sum of option_use
     const char *help;
-    std::string_view hook = ""; ///< whose it is, of several of a name; these differ in their words alone
+    std::string_view hook = {}; ///< whose it is, of several of a name; these differ in their words alone
 
     [[nodiscard]] constexpr bool is(unsigned what) const { return (use & what) == what; }
 };
@@ -51,8 +51,6 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--min-lease", "NAME", policy | narrows,
      "What a container has to accept: shared or exclusive (default: shared)"},
     {"--max-wait", "TIME", policy, "How long a container may wait for a GPU (default: 0s)"},
-    {"--idle-init", "PATH", policy,
-     "A first program that only waits; may be given several times (default: /tmp/gdn-init)"},
     {"--idle-after", "TIME", policy,
      "When its GPUs may be taken away: so long after its last process has ended, or never (default: 1s)"},
     {"--begin-within", "TIME", policy,
@@ -69,7 +67,7 @@ inline constexpr auto every_option = std::to_array<DeclaredOption>({
     {"--undrain", "GPU", action, "Give it again, and do nothing else (default: none)"},
     {"--for", "TIME", action, "Of --drain: ends by itself after that time (default: it does not)"},
     {"--list", "[=FORMAT]", look,
-     "Print what this host gives and who has it, as a table, screen or json; of GPUs as tags or status, too"},
+     "Print what this host gives and who has it, as a table or json; of GPUs as screen, tags or status, too"},
     {"--format", "FORMAT", look, "--list --format FORMAT is --list=FORMAT (default: table)"},
     {"--cdi", "[=KIND]", look,
      "Print a CDI specification whose devices call this hook; KIND is the vendor's, for which they stand in"},

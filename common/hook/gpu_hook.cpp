@@ -2,7 +2,6 @@
 #include "hook/gpu_hook.h"
 
 #include <sys/stat.h>
-#include <linux/capability.h>
 
 #include <map>
 #include <memory>
@@ -14,13 +13,13 @@
 #include "base/command_line.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cgroup/device_cgroups.h"
 #include "hook/cdi_option.h"
 #include "hook/declared_options.h"
 #include "hook/gpu_lease.h"
-#include "hook/gpu_vendor.h"
 #include "hook/hook.h"
+#include "host/pci_devices.h"
 #include "lease/leases.h"
+#include "lease/waiting/lease_directory.h"
 #include "listing/cdi_spec.h"
 #include "listing/lease_listing.h"
 #include "request/annotations.h"
@@ -34,23 +33,23 @@ namespace {
 /** What every hook for GPUs takes besides the common options; the host's side. */
 struct GpuOptions {
     std::optional<std::string> allow;
-    std::optional<unsigned> max_devices;
+    SelectionPolicy policy; ///< with `allow` once it has been understood
     bool only_empty = false;
-    std::optional<std::string> from;    ///< what a device plugin's word is taken from
-    std::vector<std::string> observers; ///< KEY=PATTERN each
+    std::optional<std::string> from; ///< what a device plugin's word is taken from
     LeaseOptions leases;
     std::optional<ListFormat> list;
     std::optional<std::string> cdi; ///< of which kind; "" is the hook's own
 };
 
 /** @param cdi_kind what the vendor's own tools call its devices: "nvidia.com/gpu" */
-void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &options)
+void add_gpu_options(Hook &hook, const std::string &cdi_kind, GpuOptions &options)
 {
+    CommandLine &cli = hook.cli();
     cli.add(declared("--allow"), options.allow);
-    cli.add(declared("--max-devices"), options.max_devices);
+    cli.add(declared("--max-devices"), options.policy.max_devices);
     cli.add(declared("--only-empty"), options.only_empty);
     cli.add(declared("--from"), options.from);
-    cli.add(declared("--observer"), options.observers);
+    cli.add(declared("--observer"), hook.options().observers);
     add_lease_options(cli, options.leases);
     add_drain_options(cli, options.leases);
     add_list_options(cli, declared("--list"), declared("--format"), ListFormats::OfGpus, options.list);
@@ -64,9 +63,9 @@ void check(const GpuOptions &options, const CommonOptions &common)
     if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
         throw Error(ErrorKind::Usage,
                     "--from goes with none of --request, --opt-in and --cdi: it says who asks");
-    check_observers(options.observers);
+    check_observers(common.observers);
     const bool is_for_one = common.request && common.opt_in != OptIn::Always;
-    if (!options.observers.empty() && (options.cdi || is_for_one))
+    if (!common.observers.empty() && (options.cdi || is_for_one))
         throw Error(ErrorKind::Usage,
                     "--observer goes with neither --cdi nor --request without --opt-in always: "
                     "what a container is given by name is not all");
@@ -88,15 +87,6 @@ std::vector<Monitor> monitors_of(const Sysroot &sysroot)
             {is_known ? status.st_uid : 0, "/usr/bin/nvidia-persistenced"}};
 }
 
-/** What --from says of the vendor's device plugin. @throws Error (Usage) */
-DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits)
-{
-    DevicePlugin plugin{.names = traits.plugin_names, .is_served_by_tools = traits.is_served_by_tools};
-    if (options.from)
-        plugin.from = parse_plugin_sources({*options.from, "option '--from'"}, plugin.names);
-    return plugin;
-}
-
 /** What --list, --cdi, --drain and --undrain do, without a container. */
 class GpuAdmin final {
 public:
@@ -105,18 +95,19 @@ public:
     {
     }
 
-    void print_list(const SelectionPolicy &policy);
+    void print_list();
 
     /** @param words the command line */
-    void print_cdi(std::vector<std::string> words, const SelectionPolicy &policy);
+    void print_cdi(std::vector<std::string> words);
 
     void set_drained();
 
 private:
     void note_dead(const std::vector<Candidate> &gpus);
-    std::vector<Candidate> gpus_if_any(SelectionPolicy policy);
+    std::unique_ptr<GpuHost> look(const SelectionPolicy &policy);
+    std::vector<Candidate> gpus_if_any();
     std::optional<LeaseList> list_leases(ListFormat format);
-    std::map<LeaseKey, std::string> used_without_lease(const GpuList &list, const LeaseState &leases);
+    std::map<LeaseKey, std::string> used_without_lease(const GpuHost &host, const LeaseState &leases);
 
     Hook &hook_;
     const GpuVendor &vendor_;
@@ -124,38 +115,49 @@ private:
     const Sysroot &sysroot_;
 };
 
-void GpuAdmin::print_list(const SelectionPolicy &policy)
+/** All that there is, and what of it looks dead. */
+std::unique_ptr<GpuHost> GpuAdmin::look(const SelectionPolicy &policy)
 {
-    GpuList list = vendor_.list(sysroot_, policy, hook_.notes());
+    auto host = vendor_.look_at_all(sysroot_, policy, hook_.notes());
+    host->mark_dead(sysroot_, addresses_of(host->candidates()));
+    return host;
+}
+
+void GpuAdmin::print_list()
+{
+    const auto host = look(options_.policy);
+    HostListing table = host->table(options_.policy);
     const ListFormat format = options_.list.value_or(ListFormat::Table);
     if (format == ListFormat::Tags) // which have no place for it
-        note_dead(list.gpus);
+        note_dead(host->candidates());
     hook_.say_notes();
     const auto leases = list_leases(format);
     if (leases && !leases->scope.empty())
-        list.table.facts.emplace_back("scope", leases->scope + " alone");
+        table.facts.emplace_back("scope", leases->scope + " alone");
     if (leases && !leases->lock_keeper.empty())
-        list.table.facts.emplace_back("lock",
-                                      "kept by " + leases->lock_keeper + ", which holds up all hooks");
-    auto used = leases ? used_without_lease(list, leases->state) : std::map<LeaseKey, std::string>();
-    Hook::print(leases ? to_text(list.table,
-                                 {std::move(list.gpus), policy, *leases, vendor_.traits().tags,
+        table.facts.emplace_back("lock", "kept by " + leases->lock_keeper + ", which holds up all hooks");
+    auto used = leases ? used_without_lease(*host, leases->state) : std::map<LeaseKey, std::string>();
+    Hook::print(leases ? to_text(table,
+                                 {host->candidates(), options_.policy, *leases, vendor_.traits().tags,
                                   options_.leases.least, std::move(used)},
                                  format)
-                       : to_text(format == ListFormat::Screen ? screen_of(list.table) : list.table, format));
+                       : to_text(format == ListFormat::Screen ? screen_of(table) : table, format));
 }
 
-void GpuAdmin::print_cdi(std::vector<std::string> words, const SelectionPolicy &policy)
+void GpuAdmin::print_cdi(std::vector<std::string> words)
 {
     const GpuTraits &traits = vendor_.traits();
     const std::string kind = options_.cdi.value_or("");
     if (!kind.empty())
         check_stand_in(sysroot_, traits.cdi, traits.name);
-    std::vector<CdiDevice> devices = gpu_devices(gpus_if_any(policy));
+    std::vector<CdiDevice> devices = gpu_devices(gpus_if_any());
     devices.insert(devices.end(), traits.cdi.devices.begin(), traits.cdi.devices.end());
-    const std::string text =
-        cdi_text({traits.name, std::move(words), true, options_.leases.max_wait, std::move(devices), kind},
-                 sysroot_, hook_.notes());
+    const std::string text = cdi_text({.hook = traits.name,
+                                       .kind = kind,
+                                       .options = std::move(words),
+                                       .timeout = hook_timeout(options_.leases.max_wait),
+                                       .devices = std::move(devices)},
+                                      true, sysroot_, hook_.notes());
     hook_.say_notes();
     Hook::print(text);
 }
@@ -163,14 +165,14 @@ void GpuAdmin::print_cdi(std::vector<std::string> words, const SelectionPolicy &
 void GpuAdmin::set_drained()
 {
     const bool drained = options_.leases.drain.has_value();
-    const std::string gpu = drained ? drain_words(*options_.leases.drain).gpus : *options_.leases.undrain;
+    const std::string gpu = *(drained ? options_.leases.drain : options_.leases.undrain);
     if (hook_.options().only_looks)
         throw Error(ErrorKind::Usage, "--plan changes nothing, and --drain and --undrain do");
     const Selectors selectors =
         parse_allowed_selectors({gpu, drained ? "option '--drain'" : "option '--undrain'"});
-    const GpuList list = vendor_.list(sysroot_, {.allow = selectors}, hook_.notes());
+    const auto host = look({.allow = selectors});
     hook_.say_notes();
-    drain(sysroot_, selectors, list.gpus, options_.leases);
+    drain(sysroot_, selectors, host->candidates(), options_.leases);
 }
 
 void GpuAdmin::note_dead(const std::vector<Candidate> &gpus)
@@ -182,12 +184,11 @@ void GpuAdmin::note_dead(const std::vector<Candidate> &gpus)
     }
 }
 
-/** The specification is for the day when there is one as well, and says nothing of UUIDs then. */
-std::vector<Candidate> GpuAdmin::gpus_if_any(SelectionPolicy policy)
+/** The specification is for the day when there is one as well, or it is well, and says nothing of UUIDs then. */
+std::vector<Candidate> GpuAdmin::gpus_if_any()
 {
-    policy.ignores_health = true; // a file is for later
     try {
-        return vendor_.list(sysroot_, policy, hook_.notes()).gpus;
+        return vendor_.look_at_all(sysroot_, options_.policy, hook_.notes())->candidates();
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::NotAvailable)
             throw;
@@ -197,12 +198,12 @@ std::vector<Candidate> GpuAdmin::gpus_if_any(SelectionPolicy policy)
 }
 
 /** Where that makes them such as cannot be given, as that takes its time. */
-std::map<LeaseKey, std::string> GpuAdmin::used_without_lease(const GpuList &list, const LeaseState &leases)
+std::map<LeaseKey, std::string> GpuAdmin::used_without_lease(const GpuHost &host, const LeaseState &leases)
 {
     if (!options_.only_empty)
         return {};
     const Processes processes;
-    const GpuUsers users = list.find_users(processes, Monitors(sysroot_, monitors_of(sysroot_)));
+    const GpuUsers users = host.find_users(processes, Monitors(sysroot_, monitors_of(sysroot_)));
     if (!users.unknown.empty())
         hook_.notes().push_back(
             {LogLevel::Warning, "who uses GPUs is not known, and --only-empty gives none: " + users.unknown});
@@ -216,8 +217,8 @@ std::optional<LeaseList> GpuAdmin::list_leases(ListFormat format)
     if (format == ListFormat::Tags)
         return LeaseList();
     try {
-        LeaseList leases = Leases::look(sysroot_, preemption_policy(options_.leases));
-        if (Leases::are_possible(sysroot_)) // who sees all processes knows that these have ended
+        LeaseList leases = Leases::look(sysroot_, options_.leases.preemption);
+        if (LeaseDirectory::is_possible(sysroot_)) // who sees all processes knows that these have ended
             std::erase_if(leases.entries, [](const LeaseEntry &entry) { return !entry.lives; });
         return leases;
     } catch (const Error &error) {
@@ -240,8 +241,9 @@ public:
     }
 
     /** @return nothing if there is nothing to do, which stands in the notes */
-    std::optional<GpuRequest> read(SelectionPolicy policy)
+    std::optional<GpuRequest> read()
     {
+        SelectionPolicy policy = options_.policy;
         auto asked = hook_.request();
         if (hook_.options().plugin.from.empty() && hook_.config())
             check_plugin_mounts(asked);
@@ -273,9 +275,9 @@ private:
     void check_plugin_mounts(const std::optional<Request> &asked)
     {
         const Config &config = *hook_.config();
-        if (!asked && !(traits_.is_served_by_tools != nullptr && traits_.is_served_by_tools(config)))
-            return refuse_plugin_mounts(config, traits_.plugin_names);
-        const auto mount = find_plugin_mount(config, traits_.plugin_names);
+        if (!asked && !traits_.plugin.is_served_by_tools(config))
+            return refuse_plugin_mounts(config, traits_.plugin.names);
+        const auto mount = find_plugin_mount(config, traits_.plugin.names);
         if (asked && mount && !asked->is_by_host() && asked->asker != Asker::Observer &&
             trimmed(asked->what.value) != "none")
             hook_.notes().push_back(
@@ -288,7 +290,7 @@ private:
     [[nodiscard]] LeaseRequest lease_of(const Request &asked, const Selectors &selectors,
                                         const std::optional<unsigned> &max_devices) const
     {
-        LeaseRequest request = lease_request(hook_, asked, options_.leases);
+        LeaseRequest request = lease_request(hook_.config(), asked, options_.leases);
         request.max_devices = max_devices;
         request.counted = {traits_.tags.type};
         request.name = lease_name(asked, selectors);
@@ -319,7 +321,7 @@ private:
         if (!hook_.config())
             throw Error(ErrorKind::Usage, "'env' needs a container: its state on stdin");
         if (hook_.options().plugin.from.empty())
-            refuse_plugin_mounts(*hook_.config(), traits_.plugin_names);
+            refuse_plugin_mounts(*hook_.config(), traits_.plugin.names);
         return traits_.asked_of_tools(*hook_.config());
     }
 
@@ -328,12 +330,22 @@ private:
     const GpuOptions &options_;
 };
 
+/** What the host has that the request can mean, and what of that looks dead. @return nullptr if there is nothing to do */
+std::unique_ptr<GpuHost> look(const Sysroot &sysroot, const GpuVendor &vendor, const GpuRequest &request,
+                              Notes &notes)
+{
+    auto host = vendor.look(sysroot, request, notes);
+    if (host)
+        host->mark_dead(sysroot, addresses_meant(request.selectors, host->candidates(), request.policy));
+    return host;
+}
+
 /** From what is asked to what is done, in one direction. */
 void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
 {
     const Sysroot &sysroot = hook.sysroot();
     Notes &notes = hook.notes();
-    const std::shared_ptr<GpuHost> first = vendor.look(sysroot, request, notes);
+    const std::shared_ptr<GpuHost> first = look(sysroot, vendor, request, notes);
     if (!first)
         return hook.say_notes();
     std::shared_ptr<GpuHost> host = first;
@@ -343,64 +355,62 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
     auto chosen = first_of(choice);
     std::shared_ptr<Lease> lease;
     if (request.asked.asker == Asker::Observer) {
-        note_observer(hook, sysroot, chosen, candidates);
+        note_observer(hook, chosen, candidates);
     } else if (!chosen.empty() && !hook.options().plan) {
         const auto now = [&]() -> const std::vector<Candidate> & { return host ? host->candidates() : none; };
         const auto look_again = [&]() -> const std::vector<Candidate> & {
-            host = vendor.look(sysroot, request, notes); // the host may be another one by now
+            host = look(sysroot, vendor, request, notes); // the host may be another one by now
             return now();
         };
         const auto find_users = [&](const Processes &processes) {
             return host ? host->find_users(processes, Monitors(sysroot, monitors_of(sysroot))) : GpuUsers();
         };
-        lease = take_lease(hook, sysroot, choice, candidates, {look_again, find_users}, request.lease, notes);
+        lease = take_lease(hook, choice, candidates, {look_again, find_users}, request.lease);
         chosen = indices_of(lease->devices(), now());
     }
     const auto inputs = host->gather(chosen, hook, notes);
-    const Edits edits = inputs->plan(notes);
-    hook.say_notes();
-    hook.carry_out(edits);
-    if (!lease)
-        return;
-    // What is taken away before it was given would be given nevertheless.
-    lease->note_rules(leased_rules_of(edits.nodes));
-    lease->keep();
+    carry_out(hook, inputs->plan(notes), lease);
 }
 
 } // namespace
 
+void GpuHost::mark_dead(const Sysroot &sysroot, const std::set<PciAddress> &addresses)
+{
+    const auto dead = PciDevices(sysroot).dead_among(addresses);
+    for (Candidate &candidate : candidates_) {
+        if (dead.contains(candidate.address))
+            ogh::mark_dead(candidate);
+    }
+}
+
 int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
 {
-    std::vector<unsigned> linux_capabilities(device_cgroup_capabilities.begin(),
-                                             device_cgroup_capabilities.end());
-    linux_capabilities.push_back(CAP_MKNOD);
-    linux_capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its GPU
     const GpuTraits &traits = vendor.traits();
     const auto body = [&](Hook &hook) {
         GpuOptions options;
-        add_gpu_options(hook.cli(), traits.cdi.kind, options);
+        add_gpu_options(hook, traits.cdi.kind, options);
         vendor.add_options(hook.cli());
         if (!hook.parse(argc, argv))
             return;
         check(options, hook.options());
         vendor.check_options(hook.options(), options.cdi.has_value());
-        hook.set_plugin(plugin_of(options, traits));
-        hook.set_observers(options.observers);
-        SelectionPolicy policy;
+        hook.options().plugin = traits.plugin;
+        if (options.from)
+            hook.options().plugin.from =
+                parse_plugin_sources({*options.from, "option '--from'"}, traits.plugin.names);
         if (options.allow)
-            policy.allow = parse_allowed_selectors({*options.allow, "option '--allow'"});
-        policy.max_devices = options.max_devices;
+            options.policy.allow = parse_allowed_selectors({*options.allow, "option '--allow'"});
         GpuAdmin admin(hook, vendor, options);
         if (options.list)
-            admin.print_list(policy);
+            admin.print_list();
         else if (options.cdi)
-            admin.print_cdi({argv, argv + argc}, policy);
+            admin.print_cdi({argv, argv + argc});
         else if (options.leases.drain || options.leases.undrain)
             admin.set_drained();
-        else if (const auto request = GpuAsk(hook, traits, options).read(std::move(policy)))
+        else if (const auto request = GpuAsk(hook, traits, options).read())
             give(hook, vendor, *request);
     };
-    return run_hook(traits.name, traits.description, body, linux_capabilities);
+    return run_device_hook(traits.name, traits.description, body);
 }
 
 } // namespace ogh

@@ -12,19 +12,17 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cgroup/device_cgroups.h"
 #include "host/host_file.h"
 #include "image/init_process.h"
 #include "kernel/process.h"
 #include "lease/state/boot_clock.h"
-#include "oci/stop_signal.h"
+#include "oci/concourse_step.h"
 #include "request/availability.h"
 
 namespace ogh {
 
 namespace {
-
-/** How long a container has to end by itself that has been asked to, since it has held for too long. */
-constexpr std::chrono::seconds hold_grace{30};
 
 /** The path may be another name of it, or a link to it. */
 bool is_this_executable(const std::string &path)
@@ -73,7 +71,7 @@ void add_container(LeaseRequest &request, const Hook &hook)
     const Config &config = hook.config().value();
     request.init = hook.container().pid;
     request.container = hook.container().id;
-    request.program = config.program;
+    request.idle_init = config.program == concourse_init;
     request.cgroups_path = config.cgroups_path;
     request.label = hook.label();
     request.runtime = hook.parent();
@@ -92,42 +90,27 @@ bool can_hide_open_files(const Config &config, const Sysroot &sysroot)
     return disabled && !disabled->starts_with('2');
 }
 
-std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &request, Notes &notes)
+std::shared_ptr<Lease> take(Hook &hook, LeaseRequest &request)
 {
     add_container(request, hook);
     check_stage(request.init); // elsewhere the numbers of processes mean others than those in the leases
-    request.notes = &notes;
+    request.notes = &hook.notes();
     if (request.wait.count() != 0) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.wait);
         check_timeout(hook.config().value().hooks, seconds);
         hook.extend_time(seconds);
     }
-    auto leases = Leases::open(sysroot, hook.history());
-    auto lease = std::make_shared<Lease>(take_if_possible(leases ? &*leases : nullptr, request, notes));
+    auto leases = Leases::open(hook.sysroot(), hook.history());
+    auto lease =
+        std::make_shared<Lease>(take_if_possible(leases ? &*leases : nullptr, request, hook.notes()));
     hook.undo().add([lease] { lease->release(); });
-    if (can_hide_open_files(hook.config().value(), sysroot))
+    if (can_hide_open_files(hook.config().value(), hook.sysroot()))
         lease->ends_with_container();
     drop_capabilities({CAP_KILL}); // which only a preemption needs
     return lease;
 }
 
 } // namespace
-
-LeaseRequest lease_request(const Hook &hook, const Request &asked, const LeaseOptions &options)
-{
-    const LeaseTerms terms = lease_terms(asked, options);
-    LeaseRequest request;
-    request.demand.mode = terms.mode;
-    request.demand.quotas = quotas_of(hook.config(), asked, options.quotas);
-    if (terms.mode == LeaseMode::Shared)
-        request.demand.max_sharers = options.quotas.max_sharers;
-    request.wait = terms.wait;
-    request.is_explicit = terms.is_explicit;
-    request.preemption = preemption_policy(options);
-    if (terms.hold && hook.config())
-        request.hold = HoldTerms{*terms.hold, hold_grace, stop_signal(*hook.config())};
-    return request;
-}
 
 void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wait)
 {
@@ -144,9 +127,8 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
     }
 }
 
-std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
-                                  const std::vector<Candidate> &candidates, const GpuLooks &looks,
-                                  LeaseRequest request, Notes &notes)
+std::shared_ptr<Lease> take_lease(Hook &hook, const Choice &choice, const std::vector<Candidate> &candidates,
+                                  const GpuLooks &looks, LeaseRequest request)
 {
     request.find_unfit = [&] { return unfit_of(candidates, looks.again()); };
     if (choice.any != 0 || request.demand.mode == LeaseMode::Exclusive || request.only_empty)
@@ -156,24 +138,34 @@ std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choi
     request.demand.candidates = keys_of(choice.candidates, candidates);
     request.others = keys_of(choice.others, candidates);
     request.name_device = namer(candidates);
-    return take(hook, sysroot, request, notes);
+    return take(hook, request);
 }
 
-std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
-                                  LeaseRequest request, NameDevice name_device, Notes &notes)
+std::shared_ptr<Lease> take_lease(Hook &hook, std::vector<LeaseKey> keys, LeaseRequest request,
+                                  NameDevice name_device)
 {
     request.demand.fixed = std::move(keys);
     request.word = "devices";
     request.name_device = std::move(name_device);
-    return take(hook, sysroot, request, notes);
+    return take(hook, request);
 }
 
-void note_observer(Hook &hook, const Sysroot &sysroot, const std::vector<size_t> &chosen,
-                   const std::vector<Candidate> &candidates)
+void carry_out(Hook &hook, const Edits &edits, const std::shared_ptr<Lease> &lease)
+{
+    hook.say_notes();
+    hook.carry_out(edits);
+    if (!lease)
+        return;
+    // What is taken away before it was given would be given nevertheless.
+    lease->note_rules(leased_rules_of(edits.nodes));
+    lease->keep();
+}
+
+void note_observer(Hook &hook, const std::vector<size_t> &chosen, const std::vector<Candidate> &candidates)
 {
     if (chosen.empty() || hook.options().plan)
         return;
-    auto leases = Leases::open(sysroot, hook.history());
+    auto leases = Leases::open(hook.sysroot(), hook.history());
     if (!leases)
         return;
     LeaseRequest request;
@@ -213,23 +205,30 @@ void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector
     for (const Selector &selector : selectors.named) {
         const size_t before = keys.size();
         for (const Candidate &candidate : candidates) {
-            if (std::visit(SelectorMatcher{candidate, false}, selector.what))
+            if (means(selector, candidate, false))
                 keys.push_back(candidate.lease_key);
         }
         if (keys.size() == before)
             throw availability.unknown(selector.text);
     }
     Leases::require(sysroot);
-    Drain drain{{}, unix_time(), 0, options.drain ? drain_words(*options.drain).reason : ""};
-    if (options.drain_time) {
-        const std::chrono::nanoseconds time = duration_of(*options.drain_time, "option '--for'");
-        drain.until_ns = boottime_ns() + time.count();
-    }
+    Drain drain{{}, unix_time(), 0, options.drain_reason};
+    if (options.drain_time)
+        drain.until_ns = boottime_ns() + std::chrono::nanoseconds(*options.drain_time).count();
     Leases leases(sysroot);
     for (LeaseKey &key : keys) {
         drain.key = std::move(key);
         options.drain ? leases.drain(drain) : leases.undrain(drain.key);
     }
+}
+
+int run_device_hook(const char *name, const char *description, const std::function<void(Hook &)> &body)
+{
+    std::vector<unsigned> linux_capabilities(device_cgroup_capabilities.begin(),
+                                             device_cgroup_capabilities.end());
+    linux_capabilities.push_back(CAP_MKNOD);
+    linux_capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its device
+    return run_hook(name, description, body, linux_capabilities);
 }
 
 } // namespace ogh

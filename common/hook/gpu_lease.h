@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
+#include "edits/edits.h"
 #include "hook/hook.h"
 #include "hook/lease_options.h"
 #include "host/sysroot.h"
@@ -18,12 +18,6 @@
 #include "request/selection.h"
 
 namespace ogh {
-
-/**
- * What the container and the host's options say of a lease: how it is had, waited for and counted; not yet of what.
- * @throws Error as lease_terms() and quotas_of()
- */
-LeaseRequest lease_request(const Hook &hook, const Request &asked, const LeaseOptions &options);
 
 /**
  * Refuses a wait that the runtime would cut short: one that config.json has this executable with a timeout for that is
@@ -44,24 +38,25 @@ struct GpuLooks {
  *        asked where that makes a difference
  * @throws Error as Leases::take() does
  */
-std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
-                                  const std::vector<Candidate> &candidates, const GpuLooks &looks,
-                                  LeaseRequest request, Notes &notes);
+std::shared_ptr<Lease> take_lease(Hook &hook, const Choice &choice, const std::vector<Candidate> &candidates,
+                                  const GpuLooks &looks, LeaseRequest request);
 
 /**
  * The same for devices that leave no choice.
  * @param name_device for messages
  */
-std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
-                                  LeaseRequest request, NameDevice name_device, Notes &notes);
+std::shared_ptr<Lease> take_lease(Hook &hook, std::vector<LeaseKey> keys, LeaseRequest request,
+                                  NameDevice name_device);
+
+/** Carries the edits out, and has the container keep the lease, if there is one. @throws Error */
+void carry_out(Hook &hook, const Edits &edits, const std::shared_ptr<Lease> &lease);
 
 /**
  * Writes down that the container sees these devices without a lease, as far as this host keeps leases; not with --plan.
  * @param chosen places in `candidates`
  * @throws Error as Leases::observe() does
  */
-void note_observer(Hook &hook, const Sysroot &sysroot, const std::vector<size_t> &chosen,
-                   const std::vector<Candidate> &candidates);
+void note_observer(Hook &hook, const std::vector<size_t> &chosen, const std::vector<Candidate> &candidates);
 
 /**
  * Where the devices are in the list, which may have been read anew since the lease was taken.
@@ -77,5 +72,8 @@ std::vector<size_t> indices_of(const std::vector<LeaseKey> &keys, const std::vec
  */
 void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector<Candidate> &candidates,
            const LeaseOptions &options);
+
+/** run_hook() for one that gives leased devices, with the capabilities that device nodes, device cgroups and preemption take. */
+int run_device_hook(const char *name, const char *description, const std::function<void(Hook &)> &body);
 
 } // namespace ogh

@@ -24,6 +24,7 @@
 #include "kernel/user_namespace.h"
 #include "lease/waiting/refusals.h"
 #include "oci/state.h"
+#include "request/annotations.h"
 
 namespace ogh {
 
@@ -97,7 +98,6 @@ bool Hook::parse(int argc, const char *const *argv)
     options_.has_limit = sorted.has_limit;
     options_.only_looks = sorted.only_looks;
     log_.set_level(options_.log_level);
-    progress_.level = options_.log_level;
     if (options_.only_looks)
         log_.leave_syslog_alone();
     check(options_);
@@ -128,7 +128,9 @@ bool Hook::read_container(const OtherwiseAsked &otherwise)
     if (!may_ask(config, options_) && (!otherwise || !otherwise()))
         return false;
     config_ = parse_config(config, state.bundle);
-    label_ = label_of(*config_);
+    // Podman writes none of what a pod's engine does: all such is the user's, or the image's.
+    if (!is_by_podman(*config_))
+        label_ = label_of(*config_);
     label_.bundle = state.bundle;
     container_ = {state.pid,
                   config_->rootfs,

@@ -40,14 +40,8 @@ public:
     [[nodiscard]] CommandLine &cli() { return cli_; }
     [[nodiscard]] const CommonOptions &options() const { return options_; }
 
-    /** What a device plugin of Kubernetes counts for in request(), for a hook for GPUs. */
-    void set_plugin(DevicePlugin plugin) { options_.plugin = std::move(plugin); }
-
-    /** Who sees GPUs without a lease, as check_observers() accepts it. */
-    void set_observers(std::vector<std::string> patterns) { options_.observers = std::move(patterns); }
-
-    /** For a hook that gives nothing of the host's: a pod may ask it without a limit, see check_pod(). */
-    void need_no_limit() { options_.needs_no_limit = true; }
+    /** For what the hook itself says of who may ask, before request(): plugin, observers, needs_no_limit. */
+    [[nodiscard]] CommonOptions &options() { return options_; }
 
     /**
      * Parses the command line.

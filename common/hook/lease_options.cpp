@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "hook/declared_options.h"
 #include "lease/state/lease_file.h"
+#include "oci/stop_signal.h"
 #include "request/annotations.h"
 
 namespace ogh {
@@ -49,42 +50,8 @@ void add_quota(Quotas &quotas, Quota quota)
     quotas.push_back(std::move(quota));
 }
 
-constexpr size_t max_drain_reason = 200;
-
-/** What the host allows, or less where the container says so. */
-std::optional<std::chrono::seconds> hold_of(const Request &request, const LeaseOptions &options)
-{
-    std::optional<std::chrono::seconds> most;
-    if (options.max_hold)
-        most = duration_of(*options.max_hold, "option '--max-hold'");
-    const RequestValue *hold = request.detail("hold");
-    if (hold == nullptr)
-        return most;
-    const std::chrono::seconds asked = duration_of(std::string(trimmed(hold->value)), hold->origin);
-    if (most && asked > *most)
-        throw Error(ErrorKind::Denied, "the " + hold->origin + " asks to hold for " + to_text(asked) +
-                                           ", and this host (--max-hold) allows " + to_text(*most));
-    return asked;
-}
-
-} // namespace
-
-void add_quota_options(CommandLine &cli, QuotaOptions &options)
-{
-    cli.add_each(declared("--quota"),
-                 [&](const std::string &text) { add_quota(options.quotas, quota_of(text)); });
-    cli.add(declared("--max-sharers"), options.max_sharers);
-}
-
-void check(const QuotaOptions &options)
-{
-    constexpr unsigned most_sharers = 64;
-    if (options.max_sharers && (*options.max_sharers == 0 || *options.max_sharers > most_sharers))
-        throw Error(ErrorKind::Usage,
-                    "--max-sharers takes a number from 1 to " + std::to_string(most_sharers));
-}
-
-Quotas quotas_of(const std::optional<Config> &config, const Request &request, const QuotaOptions &options)
+/** In which a request counts, each once. */
+Quotas quotas_of(const std::optional<Config> &config, const Request &request, const LeaseOptions &options)
 {
     Quotas quotas;
     for (const Quota &quota : options.quotas) {
@@ -101,7 +68,8 @@ Quotas quotas_of(const std::optional<Config> &config, const Request &request, co
     return quotas;
 }
 
-std::chrono::seconds duration_of(const std::string &text, const std::string &origin)
+/** @param origin of the text, for the message */
+std::chrono::seconds duration_of(std::string_view text, const std::string &origin)
 {
     const auto duration = parse_duration(text);
     if (!duration)
@@ -110,91 +78,116 @@ std::chrono::seconds duration_of(const std::string &text, const std::string &ori
     return *duration;
 }
 
+template<typename Time> void add_duration(CommandLine &cli, const CommandLine::Option &option, Time &value)
+{
+    cli.add(option, [name = option.name, &value](const std::string &text) {
+        value = duration_of(text, "option " + quote(name));
+    });
+}
+
+/** How long a container may have to end by itself that has been asked to, since it has held for too long. */
+constexpr std::chrono::seconds hold_grace{30};
+
+/** How long it may have it where others wait: what the host allows, or less where the container says so. */
+std::optional<std::chrono::seconds> hold_of(const Request &request, const LeaseOptions &options)
+{
+    const auto &most = options.max_hold;
+    const RequestValue *hold = request.detail("hold");
+    if (hold == nullptr)
+        return most;
+    const std::chrono::seconds asked = duration_of(trimmed(hold->value), hold->origin);
+    if (most && asked > *most)
+        throw Error(ErrorKind::Denied, "the " + hold->origin + " asks to hold for " + to_text(asked) +
+                                           ", and this host (--max-hold) allows " + to_text(*most));
+    return asked;
+}
+
+std::chrono::seconds wait_of(const Request &request, const LeaseOptions &options)
+{
+    const std::chrono::seconds most = options.max_wait;
+    const RequestValue *wait = request.detail("wait");
+    if (wait == nullptr) // Concourse's containers, and CDI's, have no way to say how long
+        return request.is_by_host() ? most : std::chrono::seconds(0);
+    const std::chrono::seconds asked = duration_of(trimmed(wait->value), wait->origin);
+    if (asked > most)
+        throw Error(ErrorKind::Denied, "the " + wait->origin + " asks to wait for " + to_text(asked) +
+                                           ", and this host (--max-wait) allows " + to_text(most));
+    return asked;
+}
+
+} // namespace
+
 void add_lease_options(CommandLine &cli, LeaseOptions &options)
 {
     cli.add_choice(declared("--min-lease"), {"shared", "exclusive"}, [&](const std::string &name) {
         options.least = name == "exclusive" ? LeaseMode::Exclusive : LeaseMode::Shared;
     });
-    cli.add(declared("--max-wait"), options.max_wait);
-    cli.add(declared("--idle-init"), options.idle_inits);
-    cli.add(declared("--idle-after"), options.idle_after);
-    cli.add(declared("--begin-within"), options.begin_within);
-    cli.add(declared("--max-hold"), options.max_hold);
-    add_quota_options(cli, options.quotas);
+    add_duration(cli, declared("--max-wait"), options.max_wait);
+    cli.add(declared("--idle-after"), [&](const std::string &text) {
+        options.preemption.is_allowed = text != "never";
+        if (options.preemption.is_allowed)
+            options.preemption.idle_after = duration_of(text, "option '--idle-after'");
+    });
+    add_duration(cli, declared("--begin-within"), options.preemption.begin_within);
+    add_duration(cli, declared("--max-hold"), options.max_hold);
+    const auto take_quota = [&](const std::string &text) { add_quota(options.quotas, quota_of(text)); };
+    cli.add(declared("--quota"), take_quota, true);
+    cli.add(declared("--max-sharers"), options.max_sharers);
 }
 
 void add_drain_options(CommandLine &cli, LeaseOptions &options)
 {
-    cli.add(declared("--drain"), options.drain);
+    cli.add(declared("--drain"), [&](const std::string &text) {
+        const size_t end = std::min(text.find('='), text.size());
+        options.drain = text.substr(0, end);
+        options.drain_reason = text.substr(std::min(end + 1, text.size()));
+    });
     cli.add(declared("--undrain"), options.undrain);
-    cli.add(declared("--for"), options.drain_time);
+    add_duration(cli, declared("--for"), options.drain_time);
 }
 
 void check(const LeaseOptions &options)
 {
-    duration_of(options.max_wait, "option '--max-wait'");
-    preemption_policy(options);
-    if (options.max_hold)
-        duration_of(*options.max_hold, "option '--max-hold'");
-    for (const std::string &path : options.idle_inits) {
-        if (!path.starts_with('/'))
-            throw Error(ErrorKind::Usage, "--idle-init needs an absolute path, not " + quote(path));
-    }
-    check(options.quotas);
+    constexpr unsigned most_sharers = 64;
+    constexpr size_t max_drain_reason = 200;
+    if (options.max_sharers && (*options.max_sharers == 0 || *options.max_sharers > most_sharers))
+        throw Error(ErrorKind::Usage,
+                    "--max-sharers takes a number from 1 to " + std::to_string(most_sharers));
     if (options.drain && options.undrain)
         throw Error(ErrorKind::Usage, "--drain and --undrain exclude each other");
     if (!options.drain && options.drain_time)
         throw Error(ErrorKind::Usage, "--for needs --drain");
-    if (options.drain && drain_words(*options.drain).reason.size() > max_drain_reason)
+    if (options.drain_reason.size() > max_drain_reason)
         throw Error(ErrorKind::Usage,
                     "the reason of --drain has more than " + std::to_string(max_drain_reason) + " bytes");
-    if (options.drain_time && duration_of(*options.drain_time, "option '--for'").count() == 0)
+    if (options.drain_time == std::chrono::seconds(0))
         throw Error(ErrorKind::Usage, "--for takes a time that is longer than 0s");
 }
 
-DrainWords drain_words(const std::string &text)
+LeaseRequest lease_request(const std::optional<Config> &config, const Request &asked,
+                           const LeaseOptions &options)
 {
-    const size_t end = std::min(text.find('='), text.size());
-    return {text.substr(0, end), text.substr(std::min(end + 1, text.size()))};
-}
-
-PreemptionPolicy preemption_policy(const LeaseOptions &options)
-{
-    PreemptionPolicy policy;
-    policy.is_allowed = options.idle_after != "never";
-    if (!options.idle_inits.empty())
-        policy.idle_inits = options.idle_inits;
-    if (policy.is_allowed)
-        policy.idle_after = duration_of(options.idle_after, "option '--idle-after'");
-    policy.begin_within = duration_of(options.begin_within, "option '--begin-within'");
-    return policy;
-}
-
-LeaseTerms lease_terms(const Request &request, const LeaseOptions &options)
-{
-    LeaseTerms terms{options.least, std::chrono::seconds(0), options.least == LeaseMode::Exclusive};
-    const std::chrono::seconds most = duration_of(options.max_wait, "option '--max-wait'");
-    if (const RequestValue *lease = request.detail("lease")) {
+    LeaseRequest request;
+    LeaseMode &mode = request.demand.mode;
+    mode = options.least;
+    request.is_explicit = mode == LeaseMode::Exclusive;
+    if (const RequestValue *lease = asked.detail("lease")) {
         const std::string_view name = trimmed(lease->value);
         if (name != "shared" && name != "exclusive")
             throw Error(ErrorKind::Usage, "the " + lease->origin + " is " + quote(lease->value) +
                                               ", and takes 'shared' or 'exclusive'");
         if (name == "exclusive")
-            terms.mode = LeaseMode::Exclusive;
-        terms.is_explicit = true;
+            mode = LeaseMode::Exclusive;
+        request.is_explicit = true;
     }
-    terms.hold = hold_of(request, options);
-    const RequestValue *wait = request.detail("wait");
-    if (wait == nullptr) {
-        // Concourse's containers, and CDI's, have no way to say how long.
-        terms.wait = request.is_by_host() ? most : terms.wait;
-        return terms;
-    }
-    terms.wait = duration_of(std::string(trimmed(wait->value)), wait->origin);
-    if (terms.wait > most)
-        throw Error(ErrorKind::Denied, "the " + wait->origin + " asks to wait for " + to_text(terms.wait) +
-                                           ", and this host (--max-wait) allows " + to_text(most));
-    return terms;
+    request.wait = wait_of(asked, options);
+    if (const auto hold = hold_of(asked, options); hold && config)
+        request.hold = HoldTerms{*hold, hold_grace, stop_signal(*config)};
+    request.demand.quotas = quotas_of(config, asked, options);
+    if (mode == LeaseMode::Shared)
+        request.demand.max_sharers = options.max_sharers;
+    request.preemption = options.preemption;
+    return request;
 }
 
 void refuse_lease(const Request &request)

@@ -65,8 +65,7 @@ void check(const CommonOptions &options)
 
 std::string absolute_directory(const std::string &path, const char *option)
 {
-    if (!path.starts_with('/'))
-        throw Error(ErrorKind::Usage, std::string(option) + " needs an absolute path, not " + quote(path));
+    check_path(path, option);
     const size_t last = path.find_last_not_of('/');
     return last == std::string::npos ? "/" : path.substr(0, last + 1);
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/drm_nodes.h"
 
+#include <fcntl.h>
+
+#include <cerrno>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "host/host_file.h"
 #include "kernel/directory_entries.h"
 
@@ -39,34 +43,31 @@ std::optional<DrmNode> read_node(int directory, const std::string &name, const s
 
 } // namespace
 
-DrmNodes read_drm_nodes(const Sysroot &sysroot, const std::string &device)
+DrmNodes read_drm_nodes(int directory, const std::string &device, const std::string &what)
 {
     DrmNodes nodes;
     const std::string path = device + "/drm";
-    const auto directory = sysroot.find(path);
-    if (!directory)
+    const std::string shown = what + "/" + path;
+    const UniqueFd drm(::openat(directory, path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!drm.valid() && errno == ENOENT)
         return nodes;
-    const std::string what = sysroot.on_host(path);
+    if (!drm.valid())
+        throw SystemError(errno, "cannot open " + quote(shown), ErrorKind::BrokenHost);
     const auto is_any_node = [](std::string_view name) {
         return is_node(name, card_prefix) || is_node(name, render_prefix);
     };
     for (const auto &entry :
-         list_directory(directory->fd.get(), {quote(what), is_any_node, max_nodes, ErrorKind::BrokenHost})) {
+         list_directory(drm.get(), {quote(shown), is_any_node, max_nodes, ErrorKind::BrokenHost})) {
         std::optional<DrmNode> &node = is_node(entry.name, card_prefix) ? nodes.card : nodes.render;
         if (!node)
-            node = read_node(directory->fd.get(), entry.name, what);
+            node = read_node(drm.get(), entry.name, shown);
     }
     return nodes;
 }
 
 std::string sysfs_directory(const PciAddress &address)
 {
-    return "/sys/bus/pci/devices/" + to_text(address);
-}
-
-std::string by_path_name(const PciAddress &address, const DrmNode &node)
-{
-    return "pci-" + to_text(address) + (node.name.starts_with(render_prefix) ? "-render" : "-card");
+    return std::string(pci_devices_directory) + "/" + to_text(address);
 }
 
 } // namespace ogh

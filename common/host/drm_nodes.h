@@ -5,11 +5,12 @@
 #include <string>
 
 #include "host/pci_address.h"
-#include "host/sysroot.h"
 
 namespace ogh {
 
-/** A node of /dev/dri. */
+constexpr const char *dri_directory = "/dev/dri/";
+
+/** A node there. */
 struct DrmNode {
     std::string name; ///< "card1", "renderD129"
     unsigned major = 0;
@@ -27,17 +28,19 @@ struct DrmNodes {
 };
 
 /**
- * Reads the `drm` directory of a device in sysfs.
- * @param device such as "/sys/bus/pci/devices/0000:5e:00.0"; it may be a symlink
+ * Reads the `drm` directory of a device in sysfs. Symlinks on the way are followed: the kernel's own are relative, and stay
+ * in sysfs.
+ * @param directory descriptor of a directory, O_PATH is enough
+ * @param device relative to it: "0000:5e:00.0" of /sys/bus/pci/devices, "renderD129/device" of /sys/class/drm
+ * @param what names `directory` in messages, unquoted
  * @return neither if there is no such device, or no DRM driver has it
  * @throws Error (BrokenHost) if it cannot be read
  */
-DrmNodes read_drm_nodes(const Sysroot &sysroot, const std::string &device);
+DrmNodes read_drm_nodes(int directory, const std::string &device, const std::string &what);
 
-/** The directory of a PCI device in sysfs. */
+constexpr const char *pci_devices_directory = "/sys/bus/pci/devices";
+
+/** The directory of a PCI device in it. */
 std::string sysfs_directory(const PciAddress &address);
-
-/** The link in /dev/dri/by-path that leads to a node: "pci-0000:5e:00.0-card" and "-render" (systemd's 60-drm.rules). */
-std::string by_path_name(const PciAddress &address, const DrmNode &node);
 
 } // namespace ogh

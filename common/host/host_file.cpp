@@ -44,6 +44,14 @@ std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::str
     return read_file_in(directory->fd.get(), file_name_of(path), limit, quote(sysroot.on_host(path)));
 }
 
+UniqueFd open_host_file(const Sysroot &sysroot, const ResolvedPath &place)
+{
+    const auto directory = sysroot.find(directory_of(place.path));
+    return directory ? UniqueFd(::openat(directory->fd.get(), file_name_of(place.path).c_str(),
+                                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
+                     : UniqueFd();
+}
+
 std::string linked_name(int directory, const std::string &path)
 {
     std::array<char, PATH_MAX> target{};

@@ -25,6 +25,13 @@ std::optional<std::string> read_file_in(int directory, const std::string &path, 
 /** The same for a path below the sysroot; the directory may be a symlink. */
 std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::string &path, size_t limit);
 
+/**
+ * Opens for reading what was found below the sysroot, below it again. Not blocking: a FIFO must not hold up the start of a
+ * container.
+ * @return an invalid descriptor if that cannot be done, or if a symlink is there now
+ */
+UniqueFd open_host_file(const Sysroot &sysroot, const ResolvedPath &place);
+
 /** The name of what a symlink leads to, such as "0000:0d:00.0" of "device"; "" if there is no such symlink. */
 std::string linked_name(int directory, const std::string &path);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/proc_devices.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -19,7 +17,7 @@ constexpr size_t max_size = 65536;
 ProcDevices::ProcDevices(std::string_view text)
 {
     bool is_character = false;
-    for (const std::string_view line : Parts(text, '\n')) {
+    for (const std::string_view line : split_views(text, '\n')) {
         if (line == "Character devices:") {
             is_character = true;
             continue;
@@ -29,15 +27,14 @@ ProcDevices::ProcDevices(std::string_view text)
         const size_t blank = line.find(' ');
         const auto number = parse_small_number(line.substr(0, blank), max_major);
         if (is_character && number && blank != std::string_view::npos)
-            drivers_.push_back({*number, std::string(trimmed(line.substr(blank)))});
+            majors_.try_emplace(std::string(trimmed(line.substr(blank))), *number);
     }
 }
 
 std::optional<unsigned> ProcDevices::major_of(std::string_view name) const
 {
-    const auto driver = std::find_if(drivers_.begin(), drivers_.end(),
-                                     [&](const Driver &candidate) { return candidate.name == name; });
-    return driver == drivers_.end() ? std::nullopt : std::optional(driver->major);
+    const auto driver = majors_.find(name);
+    return driver == majors_.end() ? std::nullopt : std::optional(driver->second);
 }
 
 ProcDevices read_proc_devices(const Sysroot &sysroot)

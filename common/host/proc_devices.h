@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "host/sysroot.h"
 
@@ -25,11 +26,7 @@ public:
     [[nodiscard]] std::optional<unsigned> major_of(std::string_view name) const;
 
 private:
-    struct Driver {
-        unsigned major;
-        std::string name;
-    };
-    std::vector<Driver> drivers_;
+    std::map<std::string, unsigned, std::less<>> majors_; ///< by name
 };
 
 /** Reads /proc/devices below the sysroot. @throws Error (BrokenHost) if it cannot be read */

@@ -5,14 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
-#include "kernel/openat2.h"
 
 namespace ogh {
 
@@ -34,15 +32,6 @@ void push_components(Pending &pending, std::string_view path)
     pending.insert(pending.end(), parts.rbegin(), parts.rend());
 }
 
-std::string link_target(int link, std::string_view path)
-{
-    std::array<char, PATH_MAX> target{};
-    const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
-    if (length < 0 || static_cast<size_t>(length) == target.size())
-        throw SystemError(length < 0 ? errno : ENAMETOOLONG, "cannot read the symlink " + quote(path));
-    return {target.data(), static_cast<size_t>(length)};
-}
-
 bool is_link(int fd, std::string_view path)
 {
     struct stat status {};
@@ -51,9 +40,13 @@ bool is_link(int fd, std::string_view path)
     return S_ISLNK(status.st_mode);
 }
 
+/** As a directory first: what autofs mounts there when somebody needs it is mounted then, and not by O_PATH alone. */
 UniqueFd open_component(int dir, const std::string &name)
 {
-    return UniqueFd(::openat(dir, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    constexpr int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd directory(::openat(dir, name.c_str(), flags | O_DIRECTORY));
+    return directory.valid() || errno != ENOTDIR ? std::move(directory)
+                                                 : UniqueFd(::openat(dir, name.c_str(), flags));
 }
 
 /** The way walked so far: a descriptor for each directory from the root down, so that `..` needs no lookup. */
@@ -92,30 +85,8 @@ private:
     std::vector<Step> steps_;
 };
 
-/**
- * Finds by one call what has no symlink on its way, as most paths have none.
- * @return nothing for any other, for which the walk has an answer
- */
-std::optional<ResolvedPath> find_without_symlinks(int root, std::string_view components)
-{
-    std::string path;
-    while (!components.empty()) {
-        const std::string_view name = next_part(components, '/');
-        if (name == "..")
-            return std::nullopt;
-        if (!name.empty() && name != ".")
-            path.append("/").append(name);
-    }
-    if (path.empty())
-        return std::nullopt;
-    UniqueFd fd = try_path(root, path.substr(1), O_PATH, Walk::Beneath);
-    return fd.valid() ? std::optional(ResolvedPath{std::move(path), std::move(fd)}) : std::nullopt;
-}
-
 std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot::Guard &guard)
 {
-    if (auto found = guard ? std::nullopt : find_without_symlinks(root, path))
-        return found;
     Way way(root);
     Pending pending;
     push_components(pending, path);
@@ -141,7 +112,7 @@ std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot:
             guard(next.get());
         if (++links > max_symlinks)
             throw SystemError(ELOOP, "cannot open " + quote(path));
-        const std::string target = link_target(next.get(), path);
+        const std::string target = read_link(next.get(), "", quote(path));
         if (target.starts_with('/'))
             way.to_root();
         push_components(pending, target);
@@ -156,10 +127,6 @@ Sysroot::Sysroot(const std::string &path)
     UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root.valid())
         throw SystemError(errno, "cannot open '/'", ErrorKind::BrokenHost);
-    if (path == "/") { // which most are, several times in a run
-        fd_ = std::move(root);
-        return;
-    }
     if (!path.starts_with('/'))
         throw Error(ErrorKind::Usage, "--sysroot needs an absolute path, not " + quote(path));
     auto found = walk(root.get(), path, {});

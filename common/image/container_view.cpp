@@ -47,9 +47,16 @@ const RootFs &ContainerView::root()
 ImageReader ContainerView::reader(ReadAs as)
 {
     const auto &user_namespace = init_.user_namespace();
+    if (as == ReadAs::Process)
+        return {root(),
+                proc_,
+                mount_policy(),
+                as,
+                on_this_host(container_.user, user_namespace),
+                container_.keeps_groups};
+    // The root of a user namespace; without one it is this process's own.
     return {root(), proc_, mount_policy(), as,
-            as == ReadAs::Root ? user_of_root(user_namespace)
-                               : user_of_process(container_.user, user_namespace, container_.keeps_groups)};
+            user_namespace ? std::optional(on_this_host({}, user_namespace)) : std::nullopt};
 }
 
 EnteredView ContainerView::enter() &&

@@ -46,21 +46,18 @@ bool groups_are_fixed(const ProcFs &proc)
 } // namespace
 
 ImageReader::ImageReader(const RootFs &root, const ProcFs &proc, MountPolicy &mount_policy, ReadAs as,
-                         const std::optional<ContainerUser> &user)
+                         const std::optional<ProcessUser> &user, bool keeps_groups)
     : root_(root), proc_(proc), mount_policy_(mount_policy), as_(as)
 {
     if (user)
-        acting_.emplace(*user, proc);
+        acting_.emplace(*user, keeps_groups, proc);
 }
 
 std::string ImageReader::origin_obstacle(int found, const Inode &inode) const
 {
     if (as_ == ReadAs::Root && !mount_policy_.is_own(inode, root_.inode()))
         return "lies in a volume";
-    const auto [known, is_new] = interfaces_.try_emplace(inode.mount_id, true);
-    if (is_new)
-        known->second = is_kernel_interface(found);
-    return known->second ? "lies on an interface of the kernel" : "";
+    return is_kernel_interface(found) ? "lies on an interface of the kernel" : "";
 }
 
 std::string ImageReader::why_not_read(int found, const Inode &inode) const
@@ -83,34 +80,23 @@ std::vector<DirectoryEntry> ImageReader::list(int found, const DirectoryListing 
     return list_directory(found, listing);
 }
 
-ContainerUser user_of_process(const ProcessUser &user, const std::optional<UserNamespace> &user_namespace,
-                              bool keeps_groups)
-{
-    ContainerUser result{user.uid, user.gid, user.groups, user.overrides_permissions};
-    if (user_namespace) {
-        result.uid = on_host(user.uid, user_namespace->uids, "user");
-        result.gid = on_host(user.gid, user_namespace->gids, "group");
-        for (gid_t &group : *result.groups)
-            group = on_host(group, user_namespace->gids, "group");
-        result.overrides_permissions = false;
-    }
-    if (keeps_groups)
-        result.groups.reset();
-    return result;
-}
-
-std::optional<ContainerUser> user_of_root(const std::optional<UserNamespace> &user_namespace)
+ProcessUser on_this_host(ProcessUser user, const std::optional<UserNamespace> &user_namespace)
 {
     if (!user_namespace)
-        return std::nullopt;
-    return user_of_process({}, user_namespace, false);
+        return user;
+    user.uid = on_host(user.uid, user_namespace->uids, "user");
+    user.gid = on_host(user.gid, user_namespace->gids, "group");
+    for (gid_t &group : user.groups)
+        group = on_host(group, user_namespace->gids, "group");
+    user.overrides_permissions = false;
+    return user;
 }
 
-ScopedContainerUser::ScopedContainerUser(const ContainerUser &user, const ProcFs &proc)
+ScopedContainerUser::ScopedContainerUser(const ProcessUser &user, bool keeps_groups, const ProcFs &proc)
 {
-    if (user.groups) {
+    if (!keeps_groups) {
         own_groups_ = current_groups();
-        if (::setgroups(user.groups->size(), user.groups->data()) != 0) {
+        if (::setgroups(user.groups.size(), user.groups.data()) != 0) {
             if (!groups_are_fixed(proc))
                 throw SystemError(errno, "cannot take the groups of the container's process");
             own_groups_.reset();

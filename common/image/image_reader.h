@@ -3,8 +3,6 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,25 +18,12 @@
 
 namespace ogh {
 
-/** As whom files are read for a container; ids as this process numbers them. */
-struct ContainerUser {
-    uid_t uid = 0;
-    gid_t gid = 0;
-    std::optional<std::vector<gid_t>> groups = {}; ///< nothing: this process's own, which the container keeps
-    bool overrides_permissions = false;
-};
-
 /**
- * The user of the container's process on this host. In a user namespace no capability of it counts: it reaches no
- * further than the ids that are mapped, which only the kernel can judge file by file.
- * @param keeps_groups the container keeps the groups of the engine's user
+ * The same user, as this host numbers it. In a user namespace no capability of it counts: it reaches no further than the ids
+ * that are mapped, which only the kernel can judge file by file.
  * @throws Error if an id has no number here; then no runtime could start the process
  */
-ContainerUser user_of_process(const ProcessUser &user, const std::optional<UserNamespace> &user_namespace,
-                              bool keeps_groups);
-
-/** The root of the container's user namespace; nothing if it has none of its own, and is this process's own root. */
-std::optional<ContainerUser> user_of_root(const std::optional<UserNamespace> &user_namespace);
+ProcessUser on_this_host(ProcessUser user, const std::optional<UserNamespace> &user_namespace);
 
 /**
  * While it lives, the kernel judges each access to a file as if `user` made it, ACLs included: setfsuid(2),
@@ -47,7 +32,7 @@ std::optional<ContainerUser> user_of_root(const std::optional<UserNamespace> &us
 class ScopedContainerUser final {
 public:
     /** @throws Error if this process cannot do so; then it has changed nothing that matters any more */
-    ScopedContainerUser(const ContainerUser &user, const ProcFs &proc);
+    ScopedContainerUser(const ProcessUser &user, bool keeps_groups, const ProcFs &proc);
     ScopedContainerUser(const ScopedContainerUser &) = delete;
     ScopedContainerUser &operator=(const ScopedContainerUser &) = delete;
     ~ScopedContainerUser();
@@ -76,9 +61,13 @@ enum class ReadAs {
  */
 class ImageReader final {
 public:
-    /** @param root, proc, ground outlive this; @param user nothing: this process's own */
+    /**
+     * @param root, proc, mount_policy outlive this
+     * @param user as this host numbers it; nothing: this process's own
+     * @param keeps_groups it has the groups of this process, which are the engine's user's
+     */
     ImageReader(const RootFs &root, const ProcFs &proc, MountPolicy &mount_policy, ReadAs as,
-                const std::optional<ContainerUser> &user);
+                const std::optional<ProcessUser> &user, bool keeps_groups = false);
     ImageReader(const ImageReader &) = delete;
     ImageReader &operator=(const ImageReader &) = delete;
 
@@ -105,8 +94,6 @@ private:
     const ProcFs &proc_;
     MountPolicy &mount_policy_;
     ReadAs as_;
-    /** Whether a mount shows an interface of the kernel, by its id: a directory has many files on one mount. */
-    mutable std::map<std::uint64_t, bool> interfaces_;
     std::optional<ScopedContainerUser> acting_;
 };
 

@@ -15,7 +15,7 @@ MountPolicy::MountPolicy(const ProcFs &proc, pid_t pid, std::string rootfs)
 
 std::string MountPolicy::mount_point(const Inode &inode)
 {
-    const std::string path = inside_.mount_point(inode.mount_id);
+    const std::string path = inside_.find(inode.mount_id).point;
     if (!path.starts_with(rootfs_))
         return "on the host";
     return path == rootfs_ ? "its root" : quote(std::string_view(path).substr(rootfs_.size()));
@@ -24,10 +24,10 @@ std::string MountPolicy::mount_point(const Inode &inode)
 std::vector<InnerMount> MountPolicy::mounts_of(const std::string &source, const Inode &root)
 {
     // Runtimes bind the rootfs on itself; the table has its path without the symlinks that config.json may have.
-    const std::string prefix = (root.mount_root ? inside_.mount_point(root.mount_id) : rootfs_) + "/";
+    const std::string prefix = (root.mount_root ? inside_.find(root.mount_id).point : rootfs_) + "/";
     std::vector<InnerMount> mounts;
     for (const std::uint64_t id : inside_.ids_of_source(source)) {
-        const std::string path = inside_.mount_point(id);
+        const std::string path = inside_.find(id).point;
         if (path.starts_with(prefix))
             mounts.push_back({id, path.substr(prefix.size() - 1)});
     }
@@ -41,13 +41,13 @@ bool MountPolicy::is_on(const std::string &source, const Inode &inode)
 
 bool MountPolicy::is_on_host(const Inode &inode)
 {
-    const auto device = inside_.device_of(inode.mount_id);
-    return !device || host_.has_device(*device);
+    const MountLine mount = inside_.find(inode.mount_id);
+    return !mount.is_listed || host_.has_device(mount.filesystem);
 }
 
 bool MountPolicy::is_on_own_memory(const Inode &inode)
 {
-    const std::string type = inside_.type_of(inode.mount_id);
+    const std::string type = inside_.find(inode.mount_id).type;
     return (type == "tmpfs" || type == "ramfs") && !is_on_host(inode);
 }
 
@@ -70,19 +70,17 @@ std::string MountPolicy::why_not_make(const Inode &directory, const Inode &root)
         return "it would lie in a volume (" + mount_point(directory) +
                "), where nothing is made; make it in the volume, or leave the volume out";
     // What config.json asks to be read-only becomes so after the hooks alone.
-    if (inside_.is_read_only(directory.mount_id))
+    if (inside_.find(directory.mount_id).is_read_only)
         return "its filesystem is read-only; make it in the image";
     return mount_obstacle(directory);
 }
 
 std::string MountPolicy::mount_obstacle(const Inode &target)
 {
-    if (!inside_.device_of(target.mount_id))
+    const MountLine mount = inside_.find(target.mount_id);
+    if (!mount.is_listed)
         return "it lies in what has been mounted since the container's mounts were looked at";
-    const auto [known, is_new] = shared_.try_emplace(target.mount_id, false);
-    if (is_new)
-        known->second = inside_.is_shared(target.mount_id);
-    if (!known->second)
+    if (!mount.is_shared)
         return "";
     return "it lies on a shared mount (" + mount_point(target) +
            "), so that a mount would appear on the host too; make that volume private or slave";

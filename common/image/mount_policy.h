@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -70,7 +70,6 @@ private:
     std::string rootfs_;
     MountTable host_;
     MountTable inside_; ///< as of before this process mounts anything
-    std::map<std::uint64_t, bool> shared_;
 };
 
 } // namespace ogh

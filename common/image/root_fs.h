@@ -49,4 +49,10 @@ std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Ki
 /** Gives a directory that make_placeholder() has made the mode 0755. @throws SystemError */
 void clear_setgid(int directory, const std::optional<FsCredentials> &owner, const std::string &path);
 
+/** Whether it is an empty file, as others leave one behind in an image where they have mounted something. */
+inline bool is_left_behind(const Inode &inode)
+{
+    return inode.is(Kind::File) && inode.size == 0 && !inode.mount_root;
+}
+
 } // namespace ogh

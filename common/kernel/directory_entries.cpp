@@ -53,7 +53,8 @@ std::vector<DirectoryEntry> list_directory(int directory, const DirectoryListing
     const int opened = fd.release(); // the stream's
     std::vector<DirectoryEntry> entries;
     while (const dirent *const entry = next_entry(stream.get(), listing)) {
-        if (!listing.is_wanted(entry->d_name))
+        const std::string_view name = entry->d_name;
+        if (listing.is_wanted ? !listing.is_wanted(name) : name == "." || name == "..")
             continue;
         if (listing.limit != 0 && entries.size() == listing.limit)
             throw Error(listing.kind, listing.what + " has more than " + std::to_string(listing.limit) +

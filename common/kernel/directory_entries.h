@@ -20,7 +20,7 @@ struct DirectoryEntry {
 /** What list_directory() is asked for. */
 struct DirectoryListing {
     std::string what;                                ///< names the directory in messages
-    std::function<bool(std::string_view)> is_wanted; ///< the others are not kept
+    std::function<bool(std::string_view)> is_wanted; ///< the others are not kept; empty: all but "." and ".."
     size_t limit = 0;                                ///< how many may be kept; 0: any number
     ErrorKind kind = ErrorKind::Failure;             ///< of the errors
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/fsuid.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <optional>
@@ -17,10 +19,18 @@ struct FsCredentials {
 /** Acts on files as somebody else while it lives: setfsuid(2). CAP_DAC_OVERRIDE is not in effect meanwhile. */
 class ScopedFsCredentials final {
 public:
-    explicit ScopedFsCredentials(const FsCredentials &owner);
+    explicit ScopedFsCredentials(const FsCredentials &owner)
+    {
+        ::setfsgid(owner.gid); // the group first: without root's uid it may not be changed any more
+        ::setfsuid(owner.uid);
+    }
     ScopedFsCredentials(const ScopedFsCredentials &) = delete;
     ScopedFsCredentials &operator=(const ScopedFsCredentials &) = delete;
-    ~ScopedFsCredentials();
+    ~ScopedFsCredentials()
+    {
+        ::setfsuid(::geteuid());
+        ::setfsgid(::getegid());
+    }
 };
 
 /** How a call that changes a container's files has ended. */

@@ -102,41 +102,27 @@ MountTable::MountTable(int mountinfo) : table_(mnt_new_table())
         throw Error(ErrorKind::BrokenHost, "cannot understand the mount table (/proc/self/mountinfo)");
 }
 
-libmnt_fs *MountTable::find(std::uint64_t mount_id) const
-{
-    return find_entry(table_.get(), [&](libmnt_fs *entry) {
-        return static_cast<std::uint64_t>(mnt_fs_get_id(entry)) == mount_id;
-    });
-}
-
 bool MountTable::has_device(dev_t device) const
 {
     return mnt_table_find_devno(table_.get(), device, MNT_ITER_FORWARD) != nullptr;
 }
 
-std::optional<dev_t> MountTable::device_of(std::uint64_t mount_id) const
+MountLine MountTable::find(std::uint64_t mount_id) const
 {
-    libmnt_fs *const entry = find(mount_id);
-    return entry == nullptr ? std::nullopt : std::optional(mnt_fs_get_devno(entry));
-}
-
-std::string MountTable::type_of(std::uint64_t mount_id) const
-{
-    libmnt_fs *const entry = find(mount_id);
-    return entry == nullptr ? std::string() : text(mnt_fs_get_fstype(entry));
-}
-
-bool MountTable::is_shared(std::uint64_t mount_id) const
-{
+    libmnt_fs *const entry = find_entry(table_.get(), [&](libmnt_fs *each) {
+        return static_cast<std::uint64_t>(mnt_fs_get_id(each)) == mount_id;
+    });
+    if (entry == nullptr)
+        return {};
     unsigned long propagation = 0;
-    return mnt_fs_get_propagation(find(mount_id), &propagation) != 0 || (propagation & MS_SHARED) != 0;
-}
-
-bool MountTable::is_read_only(std::uint64_t mount_id) const
-{
+    const bool is_shared = mnt_fs_get_propagation(entry, &propagation) != 0 || (propagation & MS_SHARED) != 0;
     // Of the two lists of options libmount makes one, which has "ro" where one of them has it.
-    libmnt_fs *const entry = find(mount_id);
-    return entry != nullptr && mnt_fs_match_options(entry, "ro") != 0;
+    return {true,
+            mnt_fs_get_devno(entry),
+            text(mnt_fs_get_fstype(entry)),
+            point_of(entry),
+            is_shared,
+            mnt_fs_match_options(entry, "ro") != 0};
 }
 
 std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) const
@@ -159,12 +145,6 @@ std::vector<TypedMount> MountTable::mounts_that_may_hang() const
         return false;
     });
     return mounts;
-}
-
-std::string MountTable::mount_point(std::uint64_t mount_id) const
-{
-    libmnt_fs *const entry = find(mount_id);
-    return entry == nullptr ? std::string() : point_of(entry);
 }
 
 std::vector<CgroupMount> MountTable::cgroup_mounts(const std::string &controller) const

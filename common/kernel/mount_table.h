@@ -5,11 +5,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-struct libmnt_fs;
 struct libmnt_table;
 
 namespace ogh {
@@ -18,6 +16,16 @@ namespace ogh {
 struct CgroupMount {
     std::string root;  ///< the cgroup that it shows, as /proc/PID/cgroup would name it
     std::string point; ///< where it is attached
+};
+
+/** What the table says of a mount. */
+struct MountLine {
+    bool is_listed = false;
+    dev_t filesystem = 0;      ///< that it shows
+    std::string type = {};     ///< of that, such as "tmpfs"
+    std::string point = {};    ///< where it is attached
+    bool is_shared = true;     ///< mounts made on it appear on others too
+    bool is_read_only = false; ///< nothing can be written by way of it: it is so itself, or the filesystem is
 };
 
 /** A mount of a filesystem of some type. */
@@ -48,17 +56,8 @@ public:
      */
     [[nodiscard]] bool has_device(dev_t device) const;
 
-    /** The filesystem that the mount shows; nothing if it is not listed. */
-    [[nodiscard]] std::optional<dev_t> device_of(std::uint64_t mount_id) const;
-
-    /** The type of the filesystem that the mount shows, such as "tmpfs"; "" if it is not listed. */
-    [[nodiscard]] std::string type_of(std::uint64_t mount_id) const;
-
-    /** Whether mounts made on this mount appear on others too; true as well for a mount that is not listed. */
-    [[nodiscard]] bool is_shared(std::uint64_t mount_id) const;
-
-    /** Whether nothing can be written by way of this mount: it is read-only, or the filesystem that it shows is. */
-    [[nodiscard]] bool is_read_only(std::uint64_t mount_id) const;
+    /** @return with its defaults if it is not listed */
+    [[nodiscard]] MountLine find(std::uint64_t mount_id) const;
 
     /** The mounts whose source, as it was named when they were made, is `source`; in the table's order. */
     [[nodiscard]] std::vector<std::uint64_t> ids_of_source(const std::string &source) const;
@@ -72,9 +71,6 @@ public:
      */
     [[nodiscard]] std::vector<TypedMount> mounts_that_may_hang() const;
 
-    /** Where the mount is attached; "" if it is not listed. */
-    [[nodiscard]] std::string mount_point(std::uint64_t mount_id) const;
-
     /** The mounts of the version 1 hierarchy that has `controller`, or of version 2 for ""; the latest first. */
     [[nodiscard]] std::vector<CgroupMount> cgroup_mounts(const std::string &controller) const;
 
@@ -82,8 +78,6 @@ private:
     struct Release {
         void operator()(libmnt_table *table) const;
     };
-
-    [[nodiscard]] libmnt_fs *find(std::uint64_t mount_id) const;
 
     std::unique_ptr<libmnt_table, Release> table_;
 };

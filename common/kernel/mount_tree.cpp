@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <cerrno>
@@ -72,14 +71,6 @@ MountTree::MountTree(int source, const MountAttributes &attributes, const std::s
         throw attributes.idmap >= 0
             ? cannot_map(what)
             : failure("cannot set the mount attributes of " + what + " (mount_setattr)");
-}
-
-bool MountTree::is_directory() const
-{
-    struct stat status {};
-    if (::fstat(fd_.get(), &status) != 0)
-        throw failure("cannot look at a mount");
-    return S_ISDIR(status.st_mode);
 }
 
 void MountTree::attach(int target, const std::string &what) const

@@ -39,9 +39,6 @@ public:
     /** Of its root; stays valid, and names the mount, once it is attached. */
     [[nodiscard]] int fd() const { return fd_.get(); }
 
-    /** Whether its root is a directory, not a file. */
-    [[nodiscard]] bool is_directory() const;
-
     /** Puts the tree on `target` (O_PATH), in the mount namespace that this process is in. */
     void attach(int target, const std::string &what) const;
 

@@ -42,7 +42,8 @@ SystemError failure(int error_number, const std::string &what)
 
 } // namespace
 
-UniqueFd try_path(int dir, const std::string &path, int flags, Walk walk)
+std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk,
+                                  const std::string &what)
 {
     open_how how{};
     how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
@@ -51,20 +52,13 @@ UniqueFd try_path(int dir, const std::string &path, int flags, Walk walk)
     how.resolve = resolve_flags(walk);
     for (int tries = 1;; ++tries) {
         const long fd = ::syscall(SYS_openat2, dir, path.c_str(), &how, sizeof how);
-        if (fd >= 0 || !(errno == EINTR || (errno == EAGAIN && tries < max_tries)))
+        if (fd >= 0)
             return UniqueFd(static_cast<int>(fd));
+        if (errno == ENOENT)
+            return std::nullopt;
+        if (errno != EINTR && (errno != EAGAIN || tries >= max_tries))
+            throw failure(errno, what);
     }
-}
-
-std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk,
-                                  const std::string &what)
-{
-    UniqueFd fd = try_path(dir, path, flags, walk);
-    if (fd.valid())
-        return fd;
-    if (errno == ENOENT)
-        return std::nullopt;
-    throw failure(errno, what);
 }
 
 UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const std::string &what)

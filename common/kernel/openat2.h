@@ -22,13 +22,6 @@ enum class Walk : std::uint64_t {
  * mounted meanwhile) retried.
  *
  * @param flags open flags, O_PATH mostly
- * @return an invalid descriptor if the kernel has refused, for a reason that errno has
- */
-UniqueFd try_path(int dir, const std::string &path, int flags, Walk walk);
-
-/**
- * As try_path(), for who needs the path, or needs to know that it does not exist.
- *
  * @return nothing if a component does not exist (ENOENT)
  * @throws SystemError for every other failure; `what` names the path for a person. There is no fallback where
  *         the kernel or a seccomp filter refuses the call: the exit code then is Host.

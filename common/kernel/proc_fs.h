@@ -18,6 +18,9 @@ public:
     /** @throws Error (BrokenHost) if /proc is not procfs */
     ProcFs();
 
+    /** Of its root (O_PATH). */
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
     /** Opens a file of this process, such as "mountinfo". @throws SystemError (BrokenHost) */
     [[nodiscard]] UniqueFd open_self(const std::string &name) const;
 

@@ -10,8 +10,7 @@ namespace ogh {
 /** How far a run has come. Whatever ends it: what it has said is written, and what it has done is taken back. */
 struct Progress {
     Cancellation cancellation;
-    Notes notes = {};                 ///< not written yet
-    LogLevel level = LogLevel::Debug; ///< no note beyond it is written
+    Notes notes = {}; ///< not written yet
     UndoLog undo = {};
 };
 

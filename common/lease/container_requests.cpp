@@ -16,7 +16,7 @@ namespace {
 /** What tells later how long it may have what it was given, and whether something has begun in it. */
 void note_limits(const Processes &processes, Allocation &own, const LeaseRequest &request, std::int64_t now)
 {
-    if (own.taken_ns == now && contains(request.preemption.idle_inits, request.program))
+    if (own.taken_ns == now && own.holder.idle_init)
         own.others_cpu_ns = cpu_of_others(processes, own.holder);
     if (!request.hold)
         return;

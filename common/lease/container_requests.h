@@ -37,8 +37,8 @@ struct HoldTerms {
 /** What a container asks for. */
 struct LeaseRequest {
     pid_t init = 0;                ///< of the container, from the state
+    bool idle_init = false;        ///< as in Holder
     std::string container;         ///< its id, from the state
-    std::string program = {};      ///< process.args[0] of config.json, or ""
     std::string cgroups_path = {}; ///< linux.cgroupsPath of config.json, or ""
     Demand demand;
     /** The same for the same request of this container: it is granted once. "" if it leaves no choice. */

@@ -149,7 +149,7 @@ LeaseAcquisition::LeaseAcquisition(std::shared_ptr<const LeaseStore> store, cons
     : store_(std::move(store)), processes_(store_->processes()), request_(request),
       name_device_(request.name_device ? request.name_device : [](const LeaseKey &key) { return key; }),
       holder_(
-          find_holder(processes_, request.init, request.container, request.program, request.cgroups_path)),
+          find_holder(processes_, request.init, request.container, request.idle_init, request.cgroups_path)),
       asked_ns_(boottime_ns()), deadline_ns_(asked_ns_ + request.wait.count())
 {
     const Holder &holder = holder_.first;

@@ -118,14 +118,9 @@ std::optional<Leases> Leases::open(const Sysroot &sysroot, std::shared_ptr<Histo
     return directory ? std::optional(Leases(std::move(*directory), std::move(history))) : std::nullopt;
 }
 
-bool Leases::are_possible(const Sysroot &sysroot)
-{
-    return LeaseDirectory::is_possible(sysroot);
-}
-
 void Leases::require(const Sysroot &sysroot, const std::string &what)
 {
-    if (!are_possible(sysroot))
+    if (!LeaseDirectory::is_possible(sysroot))
         throw Error(ErrorKind::BrokenHost,
                     "only root may " + what + ", of the host or of its user namespace");
 }
@@ -134,7 +129,7 @@ void Leases::observe(const LeaseRequest &request)
 {
     const Processes &processes = store_->processes();
     const auto [holder, pidfd] =
-        find_holder(processes, request.init, request.container, request.program, request.cgroups_path);
+        find_holder(processes, request.init, request.container, request.idle_init, request.cgroups_path);
     LeaseStore::Session session = store_->open();
     drop_gone(processes, session.state());
     ogh::observe(session.state(), holder, request.demand.fixed, boottime_ns(), unix_time());
@@ -213,19 +208,14 @@ Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes
     if (leases != nullptr)
         return leases->take(request);
     const Demand &demand = request.demand;
-    if (!demand.quotas.empty())
-        throw Error(ErrorKind::NotAvailable,
-                    "the quota " + quote(demand.quotas.front().name) +
-                        " counts leases, and there can be none: " + why_no_lease_place());
-    if (demand.max_sharers)
-        throw Error(ErrorKind::NotAvailable,
-                    "--max-sharers counts leases, and there can be none: " + why_no_lease_place());
-    if (request.only_empty)
-        throw Error(ErrorKind::NotAvailable,
-                    "--only-empty compares with leases, and there can be none: " + why_no_lease_place());
-    if (request.is_explicit)
-        throw Error(ErrorKind::NotAvailable,
-                    "a lease is asked for, and there can be none: " + why_no_lease_place());
+    const std::string needs_one = !demand.quotas.empty()
+                                      ? "the quota " + quote(demand.quotas.front().name) + " counts leases"
+                                  : demand.max_sharers  ? "--max-sharers counts leases"
+                                  : request.only_empty  ? "--only-empty compares with leases"
+                                  : request.is_explicit ? "a lease is asked for"
+                                                        : "";
+    if (!needs_one.empty())
+        throw Error(ErrorKind::NotAvailable, needs_one + ", and there can be none: " + why_no_lease_place());
     notes.push_back({LogLevel::Info, "no lease is taken: " + why_no_lease_place()});
     std::vector<LeaseKey> devices = demand.fixed;
     for (const LeaseKey &key : demand.candidates) {

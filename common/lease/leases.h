@@ -57,13 +57,10 @@ public:
     /** @param history of what comes and goes; nothing: there is none. @throws Error (BrokenHost) */
     explicit Leases(const Sysroot &sysroot, std::shared_ptr<History> history = nullptr);
 
-    /** The same; nothing where are_possible() is false. @throws Error (BrokenHost) */
+    /** The same; nothing where LeaseDirectory::is_possible() is false. @throws Error (BrokenHost) */
     static std::optional<Leases> open(const Sysroot &sysroot, std::shared_ptr<History> history);
 
-    /** Whether this process can take leases: root of the host, or of a user namespace with a directory for them. @throws Error */
-    static bool are_possible(const Sysroot &sysroot);
-
-    /** @param what a person asks for, for the message. @throws Error (BrokenHost) where are_possible() is false */
+    /** @param what a person asks for, for the message. @throws Error (BrokenHost) where LeaseDirectory::is_possible() is false */
     static void require(const Sysroot &sysroot, const std::string &what = "change leases");
 
     /**
@@ -116,7 +113,7 @@ private:
 /**
  * take() where leases are possible. Where they are not, the devices without a lease: all of `fixed`, and the first of the
  * candidates; that is a note.
- * @param leases nothing where Leases::are_possible() is false
+ * @param leases nothing where LeaseDirectory::is_possible() is false
  * @throws Error (NotAvailable) if a lease was asked for, or is needed to count, and there can be none; and as take()
  */
 Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes);

@@ -6,7 +6,6 @@
 #include <cstddef>
 
 #include "base/letters.h"
-#include "base/little_endian.h"
 #include "loader/ld_cache_format.h"
 
 namespace ogh {
@@ -48,19 +47,6 @@ private:
     CharSign sign_;
 };
 
-/** How many bytes are the same; eight at a time, for names begin alike in a cache that is to take long. */
-size_t common_prefix(std::string_view a, std::string_view b)
-{
-    using Word = std::uint64_t;
-    const size_t most = std::min(a.size(), b.size());
-    size_t at = 0;
-    while (most - at >= sizeof(Word) && load_little_endian<Word>(a, at) == load_little_endian<Word>(b, at))
-        at += sizeof(Word);
-    while (at < most && a[at] == b[at])
-        at++;
-    return at;
-}
-
 template<typename Value> int compare(const Value &a, const Value &b)
 {
     if (a == b)
@@ -95,7 +81,9 @@ CharSign char_sign(std::int32_t flags)
 
 int compare_names(std::string_view a, std::string_view b, CharSign sign)
 {
-    size_t begin = common_prefix(a, b);
+    if (a == b) // as an image's cache may have them by the hundred thousand, each one long
+        return 0;
+    auto begin = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
     if (a.substr(0, begin).find('\0') != std::string_view::npos)
         return 0;
     while (begin > 0 && is_digit(a[begin - 1])) // the number may go on, and is one as a whole

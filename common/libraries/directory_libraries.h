@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "loader/elf_library.h"
+#include "loader/elf_file.h"
 
 namespace ogh {
 

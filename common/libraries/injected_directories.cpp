@@ -16,7 +16,7 @@
 #include "kernel/directory_entries.h"
 #include "kernel/inode.h"
 #include "kernel/openat2.h"
-#include "loader/elf_library.h"
+#include "loader/elf_file.h"
 
 namespace ogh {
 
@@ -31,29 +31,6 @@ std::string in_container(const std::string &path)
     return quote(path) + " in the container";
 }
 
-/** Warnings about single files, of which only the first are written. */
-class Warnings final {
-public:
-    explicit Warnings(Notes &notes) : notes_(notes) {}
-
-    void left_out(const std::string &path, const std::string &why)
-    {
-        if (++count_ <= max_warnings)
-            notes_.push_back({LogLevel::Warning, quote(path) + " is left out: " + why});
-    }
-
-    void finish()
-    {
-        if (count_ > max_warnings)
-            notes_.push_back(
-                {LogLevel::Warning, std::to_string(count_ - max_warnings) + " more files are left out"});
-    }
-
-private:
-    Notes &notes_;
-    size_t count_ = 0;
-};
-
 using Known = std::pair<dev_t, ino_t>;
 
 Known key_of(const Inode &inode)
@@ -64,7 +41,7 @@ Known key_of(const Inode &inode)
 /** Reads the files of directories, each inode once. */
 class FileReader final {
 public:
-    FileReader(const ImageReader &image, Notes &notes) : image_(image), warnings_(notes) {}
+    FileReader(const ImageReader &image, Notes &notes) : image_(image), notes_(notes) {}
 
     std::vector<FoundFile> read(int directory, const std::string &path)
     {
@@ -77,15 +54,26 @@ public:
             try {
                 look_at(directory, full, entry, files);
             } catch (const SystemError &error) {
-                warnings_.left_out(full, error.what());
+                leave_out(full, error.what());
             }
         }
         return files;
     }
 
-    void finish() { warnings_.finish(); }
+    void finish()
+    {
+        if (left_out_ > max_warnings)
+            notes_.push_back(
+                {LogLevel::Warning, std::to_string(left_out_ - max_warnings) + " more files are left out"});
+    }
 
 private:
+    void leave_out(const std::string &path, const std::string &why)
+    {
+        if (++left_out_ <= max_warnings)
+            notes_.push_back({LogLevel::Warning, quote(path) + " is left out: " + why});
+    }
+
     /** A directory and a dangling symlink are not worth a warning. */
     void look_at(int directory, const std::string &path, const DirectoryEntry &entry,
                  std::vector<FoundFile> &files)
@@ -103,7 +91,7 @@ private:
             return;
         const auto &library = library_of(fd->get(), inode, what);
         if (const auto *problem = std::get_if<NotALibrary>(&library))
-            warnings_.left_out(path, problem->why);
+            leave_out(path, problem->why);
         else
             files.push_back({entry.name, is_link, inode.device, inode.number, std::get<ElfLibrary>(library)});
     }
@@ -137,7 +125,8 @@ private:
     }
 
     const ImageReader &image_;
-    Warnings warnings_;
+    Notes &notes_;
+    size_t left_out_ = 0; ///< files
     size_t left_ = max_library_files;
     std::map<Known, std::variant<ElfLibrary, NotALibrary>> known_;
 };

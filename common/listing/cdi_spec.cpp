@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/letters.h"
 #include "base/text.h"
 #include "request/selection.h"
 
@@ -22,11 +23,6 @@ constexpr const char *cdi_version = "0.5.0";
 // What there is room for on a host that has fewer today.
 constexpr size_t least_indices = 32;
 constexpr size_t least_of_any = 8;
-
-bool is_alphanumeric(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 /** `env` must not be empty: engines drop an empty list, and the hook had the environment of whoever started them. */
 ordered_json call(const std::string &executable, const std::vector<std::string> &args,
@@ -83,9 +79,9 @@ void add_groups(const std::vector<Candidate> &gpus, std::vector<std::string> &na
 bool is_cdi_name(std::string_view name)
 {
     const auto is_inner = [](char c) {
-        return is_alphanumeric(c) || c == '_' || c == '-' || c == '.' || c == ':';
+        return is_letter_or_digit(c) || c == '_' || c == '-' || c == '.' || c == ':';
     };
-    return !name.empty() && is_alphanumeric(name.front()) && is_alphanumeric(name.back()) &&
+    return !name.empty() && is_letter_or_digit(name.front()) && is_letter_or_digit(name.back()) &&
            std::all_of(name.begin(), name.end(), is_inner);
 }
 

@@ -24,13 +24,13 @@ struct CdiDevice {
 
 /** What it is made of. */
 struct CdiSpec {
-    std::string hook;                 ///< "mount-srv"
-    std::string kind;                 ///< "" is io.oci-gpu-hooks/HOOK
-    std::string executable;           ///< of the hook
-    std::vector<std::string> options; ///< the host's policy, given to the hook in front of the request
-    std::string ldcache_update;       ///< an executable that is called afterwards; "" for none
-    std::chrono::seconds timeout{0};  ///< after which the runtime ends a hook
-    std::vector<CdiDevice> devices;
+    std::string hook;                      ///< "mount-srv"
+    std::string kind = {};                 ///< "" is io.oci-gpu-hooks/HOOK
+    std::string executable = {};           ///< of the hook
+    std::vector<std::string> options = {}; ///< the host's policy, given to the hook in front of the request
+    std::string ldcache_update = {};       ///< an executable that is called afterwards; "" for none
+    std::chrono::seconds timeout{0};       ///< after which the runtime ends a hook
+    std::vector<CdiDevice> devices = {};
 };
 
 /** Whether CDI allows that as the name of a device: letters, digits and, within, `_ - . :`. */

@@ -54,8 +54,7 @@ std::optional<std::string> kind_in_yaml_line(std::string_view line)
     std::string_view value = line.substr(colon + 1);
     value = unquoted(trimmed(value.substr(0, std::min(value.find(" #"), value.find_first_of("\r\n")))));
     const bool is_plain = std::all_of(value.begin(), value.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               std::string_view("/._-").find(c) != std::string_view::npos;
+        return is_letter_or_digit(c) || std::string_view("/._-").find(c) != std::string_view::npos;
     });
     return is_plain && !value.empty() ? std::optional(std::string(value)) : std::nullopt;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -74,38 +75,28 @@ std::string short_label(const LeaseKey &key, const std::vector<Candidate> &gpus)
     return found->index ? std::to_string(*found->index) : found->description;
 }
 
-/** The devices of this vendor, "0,1"; what waits for any of some is "any:2 of 0,1,3". */
-class Devices final {
-public:
-    explicit Devices(const GpuState &state) : gpus_(state.gpus), prefix_(std::string(state.tags.type) + ":")
-    {
+/** The devices of this vendor among these: "0,1". */
+std::string devices_text(const std::vector<LeaseKey> &keys, const GpuState &state)
+{
+    std::string text;
+    for (const LeaseKey &key : keys) {
+        if (vendor_in(key) == state.tags.type)
+            text += (text.empty() ? "" : ",") + short_label(key, state.gpus);
     }
+    return text;
+}
 
-    [[nodiscard]] std::string of(const LeaseEntry &entry) const
-    {
-        if (!entry.waits_for)
-            return list(keys_of(entry.devices));
-        const Demand &demand = *entry.waits_for;
-        std::string text = list(demand.fixed);
-        if (const std::string any = list(demand.candidates); demand.any != 0 && !any.empty())
-            text += (text.empty() ? "any:" : " and any:") + std::to_string(demand.any) + " of " + any;
-        return text;
-    }
-
-private:
-    [[nodiscard]] std::string list(const std::vector<LeaseKey> &keys) const
-    {
-        std::string text;
-        for (const LeaseKey &key : keys) {
-            if (key.starts_with(prefix_))
-                text += (text.empty() ? "" : ",") + short_label(key, gpus_);
-        }
-        return text;
-    }
-
-    const std::vector<Candidate> &gpus_;
-    std::string prefix_;
-};
+/** The same of a container; what waits for any of some is "any:2 of 0,1,3". */
+std::string devices_text(const LeaseEntry &entry, const GpuState &state)
+{
+    if (!entry.waits_for)
+        return devices_text(keys_of(entry.devices), state);
+    const Demand &demand = *entry.waits_for;
+    std::string text = devices_text(demand.fixed, state);
+    if (const std::string any = devices_text(demand.candidates, state); demand.any != 0 && !any.empty())
+        text += (text.empty() ? "any:" : " and any:") + std::to_string(demand.any) + " of " + any;
+    return text;
+}
 
 std::string lease_word(const LeaseEntry &entry)
 {
@@ -162,16 +153,15 @@ HostListing::Cell time_cell(std::int64_t unix_seconds)
     return unix_seconds == 0 ? HostListing::Cell(nullptr) : HostListing::Cell(utc_text(unix_seconds));
 }
 
-HostListing::Table entries_of(const GpuState &state)
+ListingTable entries_of(const GpuState &state)
 {
-    HostListing::Table table{"leases",
-                             {"container", "name", "image", "user", "asker", "pid", "gpus", "lease", "quotas",
-                              "since", "deadline", "place", "state"},
-                             {},
-                             true};
-    const Devices devices(state);
+    ListingTable table{"leases",
+                       {"container", "name", "image", "user", "asker", "pid", "gpus", "lease", "quotas",
+                        "since", "deadline", "place", "state"},
+                       {},
+                       true};
     for (const LeaseEntry &entry : state.leases.entries) {
-        const std::string gpus = devices.of(entry);
+        const std::string gpus = devices_text(entry, state);
         if (gpus.empty())
             continue; // another vendor's
         const ContainerLabel &label = entry.label;
@@ -185,17 +175,14 @@ HostListing::Table entries_of(const GpuState &state)
     return table;
 }
 
-HostListing::Table drains_of(const GpuState &state)
+ListingTable drains_of(const GpuState &state)
 {
-    HostListing::Table table{"drains", {"gpu", "since", "until", "by", "reason"}, {}, true};
-    const std::string prefix = std::string(state.tags.type) + ":";
+    ListingTable table{"drains", {"gpu", "since", "until", "by", "reason"}, {}, true};
     for (const Drain &drain : state.leases.drains) {
-        if (drain.key.starts_with(prefix))
+        if (vendor_in(drain.key) == state.tags.type)
             table.rows.push_back({short_label(drain.key, state.gpus), utc_text(drain.since),
-                                  drain.until_ns == 0
-                                      ? HostListing::Cell(nullptr)
-                                      : HostListing::Cell(utc_text(unix_time_at(drain.until_ns))),
-                                  drain.by, drain.reason});
+                                  time_cell(drain.until_ns == 0 ? 0 : unix_time_at(drain.until_ns)), drain.by,
+                                  drain.reason});
     }
     return table;
 }
@@ -256,7 +243,7 @@ std::string status_of(const GpuState &state)
     }
     const auto dead = std::count_if(state.gpus.begin(), state.gpus.end(),
                                     [](const Candidate &gpu) { return gpu.looks_dead && !gpu.whole; });
-    const HostListing::Table entries = entries_of(state);
+    const ListingTable entries = entries_of(state);
     const auto waiting = std::count_if(entries.rows.begin(), entries.rows.end(), [](const auto &row) {
         return row.back() == HostListing::Cell("waiting");
     });
@@ -272,31 +259,16 @@ std::string status_of(const GpuState &state)
 
 using Cell = HostListing::Cell;
 
-/** One row with the names of its columns. */
-class Row final {
-public:
-    Row(const std::vector<std::string> &columns, const std::vector<Cell> &cells)
-        : columns_(columns), cells_(cells)
-    {
-    }
+/** What stands in a row, by the names of its columns; "" where nothing is known. */
+using Row = std::map<std::string, std::string>;
 
-    /** "" if there is none. */
-    [[nodiscard]] std::string text(std::string_view column) const
-    {
-        const auto found = std::find(columns_.begin(), columns_.end(), column);
-        if (found == columns_.end())
-            return "";
-        const Cell &cell = cells_.at(static_cast<size_t>(found - columns_.begin()));
-        if (const auto *const number = std::get_if<std::uint64_t>(&cell))
-            return std::to_string(*number);
-        const auto *const text = std::get_if<std::string>(&cell);
-        return text == nullptr ? "" : *text;
-    }
-
-private:
-    const std::vector<std::string> &columns_;
-    const std::vector<Cell> &cells_;
-};
+Row row_of(const std::vector<std::string> &columns, const std::vector<Cell> &cells)
+{
+    Row row;
+    for (size_t i = 0; i < cells.size(); ++i)
+        row[columns.at(i)] = cells[i] == Cell(nullptr) ? "" : shown(cells[i]);
+    return row;
+}
 
 /** @param end how many bytes of its end stay, of a text that is too long */
 std::string clipped(std::string text, size_t most, size_t end = 0)
@@ -319,18 +291,17 @@ std::string minute(const std::string &time)
                : time.substr(begin, day_end - begin) + " " + time.substr(day_end + 1, end - day_end - 1);
 }
 
-std::string state_of(const Row &row)
+std::string state_of(Row &row)
 {
-    if (row.text("place").empty())
-        return row.text("state");
-    return "#" + row.text("place") + " to " + minute(row.text("deadline")).substr(6);
+    if (row["place"].empty())
+        return row["state"];
+    return "#" + row["place"] + " to " + minute(row["deadline"]).substr(6);
 }
 
-std::vector<Cell> gpu_of(const Row &row)
+std::vector<Cell> gpu_of(Row &row)
 {
     constexpr size_t state = 38;
-    return {row.text("index").empty() ? Cell(nullptr) : Cell(row.text("index")), row.text("address"),
-            clipped(row.text("lease"), 18), clipped(row.text("state"), state)};
+    return {known(row["index"]), row["address"], clipped(row["lease"], 18), clipped(row["state"], state)};
 }
 
 std::string short_lease(const std::string &lease)
@@ -338,30 +309,31 @@ std::string short_lease(const std::string &lease)
     return lease == "exclusive" ? "excl" : lease == "observer" ? "none" : lease;
 }
 
-std::vector<Cell> lease_of(const Row &row)
+std::vector<Cell> lease_of(Row &row)
 {
     constexpr size_t end = 10; // a step of a build is told from the others by its number alone
-    const std::string name =
-        row.text("name").empty() ? short_container(row.text("container")) : row.text("name");
-    const std::string asker = row.text("asker");
-    const bool has_user = !asker.starts_with("key:") && !row.text("user").empty();
-    return {known(clipped(name, 18, end)), known(clipped(has_user ? row.text("user") : asker, 12)),
-            clipped(row.text("gpus"), 9),  clipped(short_lease(row.text("lease")), 6),
-            minute(row.text("since")),     clipped(state_of(row), 13)};
+    const std::string name = row["name"].empty() ? short_container(row["container"]) : row["name"];
+    const std::string asker = row["asker"];
+    const bool has_user = !asker.starts_with("key:") && !row["user"].empty();
+    return {known(clipped(name, 18, end)), known(clipped(has_user ? row["user"] : asker, 12)),
+            clipped(row["gpus"], 9),       clipped(short_lease(row["lease"]), 6),
+            minute(row["since"]),          clipped(state_of(row), 13)};
 }
 
-std::vector<Cell> drain_of(const Row &row)
+std::vector<Cell> drain_of(Row &row)
 {
-    return {clipped(row.text("gpu"), 12), minute(row.text("since")), known(minute(row.text("until"))),
-            clipped(row.text("reason"), 38)};
+    return {clipped(row["gpu"], 12), minute(row["since"]), known(minute(row["until"])),
+            clipped(row["reason"], 38)};
 }
 
-HostListing::Table table_of(const HostListing::Table &table, std::vector<std::string> columns,
-                            std::vector<Cell> (*make)(const Row &))
+ListingTable table_of(const ListingTable &table, std::vector<std::string> columns,
+                      std::vector<Cell> (*make)(Row &))
 {
-    HostListing::Table made{table.name, std::move(columns), {}, table.drops_empty};
-    for (const auto &row : table.rows)
-        made.rows.push_back(make(Row(table.columns, row)));
+    ListingTable made{table.name, std::move(columns), {}, table.drops_empty};
+    for (const auto &cells : table.rows) {
+        Row row = row_of(table.columns, cells);
+        made.rows.push_back(make(row));
+    }
     return made;
 }
 
@@ -400,15 +372,11 @@ std::string to_text(HostListing &listing, const GpuState &state, ListFormat form
 HostListing screen_of(const HostListing &listing)
 {
     constexpr size_t fact = 60;
-    const HostListing::Table gpus = table_of({listing.name, listing.columns, listing.rows},
-                                             {"index", "address", "lease", "state"}, gpu_of);
-    HostListing screen{gpus.name, {}, gpus.columns, gpus.rows};
+    HostListing screen{table_of(listing, {"index", "address", "lease", "state"}, gpu_of)};
     screen.none = listing.none;
-    for (const auto &[name, value] : listing.facts) {
-        const auto *const text = std::get_if<std::string>(&value);
-        screen.facts.emplace_back(name, text == nullptr ? value : Cell(clipped(*text, fact)));
-    }
-    for (const HostListing::Table &table : listing.further) {
+    for (const auto &[name, value] : listing.facts)
+        screen.facts.emplace_back(name, clipped(shown(value), fact));
+    for (const ListingTable &table : listing.further) {
         if (table.name == "leases")
             screen.further.push_back(
                 table_of(table, {"container", "who", "gpus", "lease", "since", "state"}, lease_of));

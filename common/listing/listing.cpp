@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/letters.h"
 #include "base/table.h"
 #include "base/text.h"
 
@@ -24,35 +25,22 @@ ordered_json to_json(const HostListing::Cell &cell)
     return nullptr;
 }
 
-std::string shown(const HostListing::Cell &cell)
-{
-    if (const auto *const text = std::get_if<std::string>(&cell))
-        return *text;
-    if (const auto *const number = std::get_if<std::uint64_t>(&cell))
-        return std::to_string(*number);
-    return "-";
-}
-
 std::string in_capitals(std::string text)
 {
-    const auto capital = [](char letter) {
-        return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
-    };
-    std::transform(text.begin(), text.end(), text.begin(), capital);
+    std::transform(text.begin(), text.end(), text.begin(), to_upper);
     return text;
 }
 
-std::string as_table(const std::vector<std::string> &columns,
-                     const std::vector<std::vector<HostListing::Cell>> &rows, size_t most)
+std::string rows_text(const ListingTable &listed)
 {
     Table table(1);
-    for (const std::string &column : columns)
+    for (const std::string &column : listed.columns)
         table.front().push_back(in_capitals(column));
-    for (const auto &row : rows) {
+    for (const auto &row : listed.rows) {
         auto &line = table.emplace_back();
         std::transform(row.begin(), row.end(), std::back_inserter(line), shown);
     }
-    return to_text(table, most);
+    return to_text(table);
 }
 
 bool is_empty(const HostListing::Cell &cell)
@@ -62,7 +50,7 @@ bool is_empty(const HostListing::Cell &cell)
 }
 
 /** Without the columns in which nothing stands. */
-HostListing::Table without_empty(HostListing::Table table)
+ListingTable without_empty(ListingTable table)
 {
     for (size_t column = table.columns.size(); column-- > 0;) {
         const auto place = static_cast<std::ptrdiff_t>(column);
@@ -76,32 +64,27 @@ HostListing::Table without_empty(HostListing::Table table)
     return table;
 }
 
-/** @param most how wide it may be; 0: as it is */
-std::string as_table(const HostListing &listing, size_t most)
+std::string as_table(const HostListing &listing)
 {
     Table facts;
     for (const auto &[name, value] : listing.facts)
         facts.push_back({name + ":", shown(value)});
-    std::string text = to_text(facts, most) + (listing.rows.empty() && !listing.none.empty()
-                                                   ? listing.none + "\n"
-                                                   : as_table(listing.columns, listing.rows, most));
-    for (const HostListing::Table &table : listing.further) {
-        if (table.rows.empty())
-            continue;
-        const HostListing::Table shown_table = table.drops_empty ? without_empty(table) : table;
-        text += "\n" + as_table(shown_table.columns, shown_table.rows, most);
+    std::string text = to_text(facts) + (listing.rows.empty() && !listing.none.empty() ? listing.none + "\n"
+                                                                                       : rows_text(listing));
+    for (const ListingTable &table : listing.further) {
+        if (!table.rows.empty())
+            text += "\n" + rows_text(table.drops_empty ? without_empty(table) : table);
     }
     return text;
 }
 
-ordered_json as_json(const std::vector<std::string> &columns,
-                     const std::vector<std::vector<HostListing::Cell>> &rows)
+ordered_json rows_json(const ListingTable &table)
 {
     ordered_json array = ordered_json::array();
-    for (const auto &row : rows) {
+    for (const auto &row : table.rows) {
         ordered_json object = ordered_json::object();
         for (size_t i = 0; i < row.size(); ++i)
-            object[columns.at(i)] = to_json(row[i]);
+            object[table.columns.at(i)] = to_json(row[i]);
         array.push_back(std::move(object));
     }
     return array;
@@ -112,9 +95,9 @@ std::string as_json(const HostListing &listing)
     ordered_json document = ordered_json::object();
     for (const auto &[name, value] : listing.facts)
         document[name] = to_json(value);
-    document[listing.name] = as_json(listing.columns, listing.rows);
-    for (const HostListing::Table &table : listing.further)
-        document[table.name] = as_json(table.columns, table.rows);
+    document[listing.name] = rows_json(listing);
+    for (const ListingTable &table : listing.further)
+        document[table.name] = rows_json(table);
     // ASCII alone: text of the host must not act on the terminal that shows it.
     return document.dump(2, ' ', true) + "\n";
 }
@@ -130,6 +113,15 @@ ListFormat format_of(std::string_view name)
 
 } // namespace
 
+std::string shown(const HostListing::Cell &cell)
+{
+    if (const auto *const text = std::get_if<std::string>(&cell))
+        return *text;
+    if (const auto *const number = std::get_if<std::uint64_t>(&cell))
+        return std::to_string(*number);
+    return "-";
+}
+
 HostListing::Cell known(std::string text)
 {
     return text.empty() ? HostListing::Cell(nullptr) : HostListing::Cell(std::move(text));
@@ -140,7 +132,7 @@ void add_list_options(CommandLine &cli, const CommandLine::Option &option, const
 {
     const auto names = formats == ListFormats::OfGpus
                            ? std::vector<std::string_view>{"table", "screen", "json", "tags", "status"}
-                           : std::vector<std::string_view>{"table", "screen", "json"};
+                           : std::vector<std::string_view>{"table", "json"};
     cli.add_choice(option, names, [&list](const std::string &name) {
         if (!name.empty() || !list)
             list = format_of(name);
@@ -150,9 +142,7 @@ void add_list_options(CommandLine &cli, const CommandLine::Option &option, const
 
 std::string to_text(const HostListing &listing, ListFormat format)
 {
-    constexpr size_t screen = 80;
-    return format == ListFormat::Json ? as_json(listing)
-                                      : as_table(listing, format == ListFormat::Screen ? screen : 0);
+    return format == ListFormat::Json ? as_json(listing) : as_table(listing);
 }
 
 } // namespace ogh

@@ -13,25 +13,26 @@
 
 namespace ogh {
 
-/** What --list prints of a host: a table for people, JSON for programs. */
-struct HostListing {
+/** Rows that --list prints. */
+struct ListingTable {
     /** A value; nullptr if it is not known. */
     using Cell = std::variant<std::nullptr_t, std::uint64_t, std::string>;
 
-    struct Table {
-        std::string name; ///< of the rows, as a member of JSON
-        std::vector<std::string> columns;
-        std::vector<std::vector<Cell>> rows;
-        bool drops_empty = false; ///< people do not see a column in which nothing stands
-    };
+    std::string name;                         ///< of the rows, as a member of JSON: "gpus"
+    std::vector<std::string> columns;         ///< in small letters
+    std::vector<std::vector<Cell>> rows = {}; ///< a cell for each column
+    bool drops_empty = false;                 ///< people do not see a column in which nothing stands
+};
 
-    std::string name;                                ///< of the rows, as a member of JSON: "gpus"
-    std::vector<std::pair<std::string, Cell>> facts; ///< what is said of the host as a whole
-    std::vector<std::string> columns;                ///< in small letters
-    std::vector<std::vector<Cell>> rows;             ///< a cell for each column
-    std::vector<Table> further = {};                 ///< a table without rows is shown to programs alone
+/** What --list prints of a host: a table for people, JSON for programs. */
+struct HostListing : ListingTable {
+    std::vector<std::pair<std::string, Cell>> facts = {}; ///< what is said of the host as a whole
+    std::vector<ListingTable> further = {};               ///< one without rows is shown to programs alone
     std::string none = {}; ///< what people see where there are no rows, as it is printed
 };
+
+/** What people see of it: "-" if it is not known. */
+std::string shown(const HostListing::Cell &cell);
 
 /** A cell of a text that is not known if it is empty. */
 HostListing::Cell known(std::string text);
@@ -45,7 +46,7 @@ enum class ListFormats { Common, OfGpus };
 void add_list_options(CommandLine &cli, const CommandLine::Option &option, const CommandLine::Option &format,
                       ListFormats formats, std::optional<ListFormat> &list);
 
-/** The text to print as a table, which fits a screen of 80 columns or does not, or as JSON, with a newline at its end. */
+/** The text to print, JSON or else a table, with a newline at its end. */
 std::string to_text(const HostListing &listing, ListFormat format);
 
 } // namespace ogh

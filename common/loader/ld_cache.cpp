@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loader/ld_cache.h"
 
-#include <algorithm>
 #include <climits>
 #include <optional>
 

@@ -20,7 +20,6 @@
 #include "kernel/directory_entries.h"
 #include "kernel/inode.h"
 #include "loader/elf_file.h"
-#include "loader/elf_library.h"
 
 namespace ogh {
 
@@ -224,10 +223,11 @@ std::optional<CudaCompat> read_directory(int directory, const ImageReader &reade
     if (compat.version.empty())
         return std::nullopt;
     bool has_cuda = false;
+    const std::string start = path + "/";
     for (const std::string &file : files) {
         const auto name = parse_file_name(file);
         const auto fd =
-            name->version == compat.version ? open_image_file(reader, path + "/" + file) : std::nullopt;
+            name->version == compat.version ? open_image_file(reader, start + file) : std::nullopt;
         const std::string soname = fd ? soname_of(fd->get(), name->stem) : "";
         if (soname.empty())
             continue;

@@ -6,11 +6,13 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "host/host_file.h"
 
 namespace ogh {
 
 namespace {
 
+constexpr size_t max_proc_file = 65536;
 constexpr std::string_view key = "ModifyDeviceFiles";
 constexpr std::string_view masked = "ModifyDeviceFiles: 0";
 
@@ -20,6 +22,29 @@ bool has_key(std::string_view line)
 }
 
 } // namespace
+
+DriverProc read_driver_proc(const Sysroot &sysroot)
+{
+    const auto directory = sysroot.find(driver_proc_directory);
+    if (!directory)
+        return {};
+    const auto read = [&](const std::string &name) {
+        return read_file_in(directory->fd.get(), name, max_proc_file,
+                            quote(sysroot.on_host(directory->path + "/" + name)));
+    };
+    return {read("version"), read("params"), read("registry")};
+}
+
+TmpfsEdit plan_driver_proc(const DriverProc &proc)
+{
+    TmpfsEdit edit{driver_proc_directory};
+    if (proc.version)
+        edit.files.push_back({"version", *proc.version});
+    if (proc.registry)
+        edit.files.push_back({"registry", *proc.registry});
+    edit.files.push_back({"params", params_for_container(proc.params.value_or(""))});
+    return edit;
+}
 
 std::string egl_profile(const std::set<unsigned> &minors)
 {
@@ -36,7 +61,7 @@ std::string egl_profile(const std::set<unsigned> &minors)
 
 std::optional<std::uint64_t> driver_param(std::string_view text, std::string_view name)
 {
-    for (const std::string_view line : Parts(text, '\n')) {
+    for (const std::string_view line : split_views(text, '\n')) {
         const size_t colon = line.find(':');
         if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == name)
             return parse_number(trimmed(line.substr(colon + 1)));

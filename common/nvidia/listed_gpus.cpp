@@ -45,7 +45,7 @@ void set(GpuInformation &information, std::string_view key, std::string_view val
 GpuInformation parse_gpu_information(std::string_view text)
 {
     GpuInformation information;
-    for (const std::string_view line : Parts(text, '\n')) {
+    for (const std::string_view line : split_views(text, '\n')) {
         const size_t colon = line.find(':');
         if (colon != std::string_view::npos)
             set(information, trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
@@ -87,7 +87,7 @@ void read_gpus(const Sysroot &sysroot, ListedGpus &listed, Notes &notes)
     if (!directory)
         return;
     const std::string what = sysroot.on_host(directory->path);
-    listed.directory = what;
+    listed.gpus_directory = what;
     const std::string below = what + "/";
     const auto is_any_gpu = [](std::string_view name) { return !name.starts_with('.'); };
     for (const auto &entry :

@@ -51,9 +51,10 @@ struct ListedGpu {
 
 /** What the driver lists in /proc/driver/nvidia. */
 struct ListedGpus {
-    std::vector<ListedGpu> gpus;        ///< in PCI order
-    std::string directory;              ///< of the GPUs, as this process names it; "" if there is none
-    std::string capabilities_directory; ///< the same for capabilities; "" if there is none
+    std::vector<ListedGpu> gpus; ///< in PCI order
+    std::string
+        gpus_directory; ///< gpus below the driver's directory in /proc, as this process names it; "" if there is none
+    std::string capabilities_directory; ///< the same for capabilities
 };
 
 /**

@@ -46,16 +46,6 @@ std::string name_in_minors(unsigned gpu_minor, unsigned gpu_instance)
     return number_text("gpu", gpu_minor) + number_text("/gi", gpu_instance);
 }
 
-std::string_view line_at(std::string_view text, size_t begin)
-{
-    return text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
-}
-
-bool is_of(std::string_view line, std::string_view name)
-{
-    return line.size() > name.size() && line[name.size()] == ' ' && line.starts_with(name);
-}
-
 } // namespace
 
 std::vector<NumberedName> numbered_names(int directory, const NumberedNames &wanted)
@@ -79,7 +69,7 @@ std::optional<CapNode> parse_cap_access(std::string_view text)
 {
     std::optional<unsigned> minor;
     std::optional<unsigned> mode;
-    for (const std::string_view line : Parts(text, '\n')) {
+    for (const std::string_view line : split_views(text, '\n')) {
         const size_t colon = line.find(':');
         if (colon == std::string_view::npos)
             continue;
@@ -93,21 +83,18 @@ std::optional<CapNode> parse_cap_access(std::string_view text)
     return minor && mode ? std::optional(CapNode{*minor, *mode}) : std::nullopt;
 }
 
-std::optional<unsigned> MigMinors::find(std::string_view name)
+MigMinors::MigMinors(std::string_view text)
 {
-    const std::string_view text = text_;
-    const size_t start = next_;
-    for (const auto &[first, last] : {std::pair(start, text.size()), std::pair(size_t{0}, start)}) {
-        for (size_t begin = first; begin < last;) {
-            const std::string_view line = line_at(text, begin);
-            if (is_of(line, name)) {
-                next_ = begin;
-                return parse_small_number(line.substr(name.size() + 1), max_cap_minor);
-            }
-            begin += line.size() + 1;
-        }
+    for (std::string_view line : split_views(text, '\n')) {
+        const std::string_view name = next_part(line, ' ');
+        minors_.try_emplace(std::string(name), parse_small_number(line, max_cap_minor));
     }
-    return std::nullopt;
+}
+
+std::optional<unsigned> MigMinors::find(const std::string &name) const
+{
+    const auto found = minors_.find(name);
+    return found == minors_.end() ? std::nullopt : found->second;
 }
 
 std::string gpu_instance_access(unsigned gpu_minor, unsigned gpu_instance)
@@ -130,7 +117,7 @@ MigReader::MigReader(const Sysroot &sysroot) : sysroot_(sysroot)
     directory_name_ = sysroot.on_host(found->path);
 }
 
-MigMinors &MigReader::minors()
+const MigMinors &MigReader::minors()
 {
     if (!minors_)
         minors_ = MigMinors(read_host_file(sysroot_, minors_file, max_minors_size).value_or(""));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -72,23 +73,19 @@ struct MigInstance {
  */
 std::optional<CapNode> parse_cap_access(std::string_view text);
 
-/**
- * What /proc/driver/nvidia-caps/mig-minors says: lines "NAME MINOR" for all that the driver could ever have, thousands.
- * They are looked through from where the last one was found, so that names in the order of the driver cost one walk in all.
- */
+/** What /proc/driver/nvidia-caps/mig-minors says: lines "NAME MINOR" for all that the driver could ever have, thousands. */
 class MigMinors final {
 public:
-    explicit MigMinors(std::string text) : text_(std::move(text)) {}
+    explicit MigMinors(std::string_view text);
 
     /**
      * @param name "gpu0/gi1/access" or "config"
      * @return nothing if no line has the name and a number that a node could have
      */
-    std::optional<unsigned> find(std::string_view name);
+    [[nodiscard]] std::optional<unsigned> find(const std::string &name) const;
 
 private:
-    std::string text_;
-    size_t next_ = 0; ///< where a line begins, or the end
+    std::unordered_map<std::string, std::optional<unsigned>> minors_;
 };
 
 /** Where the files of an instance are, below the driver's directory `capabilities`: "gpu3/mig/gi1/access". */
@@ -119,7 +116,7 @@ public:
 
 private:
     /** Read once; empty if there is none. @throws Error (BrokenHost) */
-    MigMinors &minors();
+    const MigMinors &minors();
     CapNode read_access(const std::string &path, const std::string &name);
     CapNode read_gpu_node(unsigned gpu_minor, unsigned gpu_instance);
 

@@ -11,7 +11,6 @@ namespace ogh {
 
 namespace {
 
-constexpr std::string_view program = "/tmp/gdn-init";
 constexpr std::string_view build_directory = "/tmp/build/";
 
 /** The last is that of an earlier Concourse. */
@@ -19,8 +18,8 @@ constexpr std::array<std::string_view, 3> resource_directories{"/tmp/build/get",
                                                                "/tmp/build/check"};
 
 /** Those that every container has, or every container of a resource (worker.go of atc/worker/gardenruntime). */
-constexpr std::array<std::string_view, 6> common_targets{program,      "/scratch",      "/etc/ssl/certs",
-                                                         "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
+constexpr std::array<std::string_view, 6> common_targets{concourse_init, "/scratch",      "/etc/ssl/certs",
+                                                         "/etc/hosts",   "/etc/hostname", "/etc/resolv.conf"};
 
 /** As `%x` of the first four bytes of a SHA-256 writes it. */
 bool is_task_directory(std::string_view target)
@@ -34,7 +33,7 @@ bool is_task_directory(std::string_view target)
 
 ConcourseStep concourse_step(const Config &config)
 {
-    if (config.program != program)
+    if (config.program != concourse_init)
         return ConcourseStep::None;
     bool task = false;
     bool resource = false;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include "oci/config.h"
 
 namespace ogh {
+
+/** The program of every container of Concourse's, which only waits: what a step runs is started in it later. */
+constexpr std::string_view concourse_init = "/tmp/gdn-init";
 
 /** What a container is to Concourse. */
 enum class ConcourseStep {
@@ -17,8 +22,7 @@ enum class ConcourseStep {
  * Tells Concourse's containers apart by what its web node and worker alone decide: the program and where volumes are
  * mounted. Environment, image and the name of a step are not looked at. Concourse 7.9.1 to 8.2.5:
  *
- * - The program of every container is /tmp/gdn-init (worker/runtime/spec/spec.go). What a step runs, and what
- *   `fly intercept` does, is started in it later.
+ * - The program of every container is concourse_init (worker/runtime/spec/spec.go).
  * - A get has a volume at /tmp/build/get, a put one at /tmp/build/put (atc/engine/step_factory.go, atc/exec/get_step.go,
  *   put_step.go). A check has no volume but those of every container (atc/exec/check_step.go).
  * - A task has one at /tmp/build/ and 8 hex digits, of its step's name (atc/engine/step_factory.go).

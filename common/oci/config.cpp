@@ -28,8 +28,6 @@ using nlohmann::json;
 
 namespace {
 
-using nlohmann::json;
-
 /** Members of config.json that a hook looks at, at whatever depth; see parse_config(). */
 constexpr auto known_names = std::to_array<std::string_view>(
     {"additionalGids", "allow",      "annotations", "args", "capabilities", "cgroupsPath", "destination",
@@ -75,7 +73,7 @@ public:
         if (!object.names.insert(common).second)
             throw refused(name, "is there twice, perhaps in another case");
         const auto is_known = [&](std::string_view known) { return is_same_word(known, common); };
-        const auto known = std::find_if(known_names.begin(), known_names.end(), is_known);
+        const auto *const known = std::find_if(known_names.begin(), known_names.end(), is_known);
         if (!object.is_free && known != known_names.end() && *known != name)
             throw refused(name, "is " + quote(*known) + " to some runtimes, and nothing to others");
         next_is_free_ = !object.is_free && contains(free_names, name);
@@ -138,28 +136,46 @@ void check_one_reading(std::string_view text, const char *what)
 constexpr const char *config_name = "config.json";
 constexpr size_t max_size = size_t{16} << 20U;
 
-/** A member that must be an object if it is there; the shared empty one stands for its absence. */
-const json &object_member(const json &object, const char *name)
+/** Stands for an object, or an array, that is not there. */
+const json &absent(json::value_t type)
 {
-    static const json empty = json::object();
-    const json *member = find_member(object, name);
-    if (member == nullptr)
-        return empty;
-    if (!member->is_object())
-        throw Error(ErrorKind::Failure, std::string(config_name) + ": " + quote(name) + " is no object");
-    return *member;
+    static const json no_object = json::object();
+    static const json no_array = json::array();
+    return type == json::value_t::array ? no_array : no_object;
 }
 
-/** The same for an array. */
+/** A member that must be of the type if it is there. */
+const json &typed_member(const json &object, const char *name, json::value_t type)
+{
+    const json *member = find_member(object, name);
+    if (member != nullptr && member->type() != type)
+        throw Error(ErrorKind::Failure,
+                    std::string(config_name) + ": " + quote(name) + " is no " + json(type).type_name());
+    return member == nullptr ? absent(type) : *member;
+}
+
+const json &object_member(const json &object, const char *name)
+{
+    return typed_member(object, name, json::value_t::object);
+}
+
 const json &array_member(const json &object, const char *name)
 {
-    static const json empty = json::array();
+    return typed_member(object, name, json::value_t::array);
+}
+
+/** A member whatever it is; an empty object where there is none, and what is wrong is for the runtime to say. */
+const json &any_member(const json &object, const char *name)
+{
     const json *member = find_member(object, name);
-    if (member == nullptr)
-        return empty;
-    if (!member->is_array())
-        throw Error(ErrorKind::Failure, std::string(config_name) + ": " + quote(name) + " is no array");
-    return *member;
+    return member == nullptr ? absent(json::value_t::object) : *member;
+}
+
+/** The same for an array; an empty one for anything else. */
+const json &any_array(const json &object, const char *name)
+{
+    const json &member = any_member(object, name);
+    return member.is_array() ? member : absent(json::value_t::array);
 }
 
 std::string read_rootfs(const json &config, const std::string &bundle)
@@ -208,14 +224,13 @@ std::vector<HookEntry> read_hooks(const json &config)
 {
     std::vector<HookEntry> entries;
     for (const json &hooks : object_member(config, "hooks")) {
-        for (const json &hook : hooks.is_array() ? hooks : json::array()) {
-            const json *path = hook.is_object() ? find_member(hook, "path") : nullptr;
-            if (path == nullptr || !path->is_string())
+        for (const json &hook : hooks.is_array() ? hooks : absent(json::value_t::array)) {
+            const json &timeout = any_member(hook, "timeout");
+            if (!any_member(hook, "path").is_string())
                 continue;
-            HookEntry &entry = entries.emplace_back(HookEntry{path->get<std::string>()});
-            const json *timeout = find_member(hook, "timeout");
-            if (timeout != nullptr && timeout->is_number_unsigned())
-                entry.timeout = timeout->get<std::uint64_t>();
+            entries.push_back({text_member(hook, "path")});
+            if (timeout.is_number_unsigned())
+                entries.back().timeout = timeout.get<std::uint64_t>();
         }
     }
     return entries;
@@ -223,40 +238,16 @@ std::vector<HookEntry> read_hooks(const json &config)
 
 std::string read_program(const json &config)
 {
-    const json *args = find_member(object_member(config, "process"), "args");
-    const bool is_there = args != nullptr && args->is_array() && !args->empty() && args->front().is_string();
-    return is_there ? args->front().get<std::string>() : std::string();
-}
-
-/** A member that is an array; an empty one for anything else, where what is wrong is for the runtime to say. */
-const json &any_array(const json &object, const char *name)
-{
-    static const json empty = json::array();
-    const json *member = object.is_object() ? find_member(object, name) : nullptr;
-    return member != nullptr && member->is_array() ? *member : empty;
-}
-
-/** A member whatever it is, in the same way. */
-const json &any_member(const json &object, const char *name)
-{
-    static const json empty = json::object();
-    const json *member = object.is_object() ? find_member(object, name) : nullptr;
-    return member != nullptr ? *member : empty;
-}
-
-/** A member that is a text, in the same way. */
-std::string any_text(const json &object, const char *name)
-{
-    const json &member = any_member(object, name);
-    return member.is_string() ? member.get<std::string>() : std::string();
+    const json &args = any_array(object_member(config, "process"), "args");
+    return !args.empty() && args.front().is_string() ? args.front().get<std::string>() : std::string();
 }
 
 std::vector<BindMount> read_binds(const json &config)
 {
     std::vector<BindMount> binds;
     for (const json &mount : any_array(config, "mounts"))
-        if (any_text(mount, "type") == "bind")
-            binds.push_back({any_text(mount, "destination"), any_text(mount, "source")});
+        if (text_member(mount, "type") == "bind")
+            binds.push_back({text_member(mount, "destination"), text_member(mount, "source")});
     return binds;
 }
 
@@ -264,9 +255,8 @@ std::vector<std::string> read_devices(const json &config)
 {
     std::vector<std::string> paths;
     for (const json &device : any_array(any_member(config, "linux"), "devices")) {
-        const json &path = any_member(device, "path");
-        if (path.is_string())
-            paths.push_back(path.get<std::string>());
+        if (any_member(device, "path").is_string())
+            paths.push_back(text_member(device, "path"));
     }
     return paths;
 }
@@ -308,16 +298,6 @@ bool read_refuses_io_uring(const json &config)
     return refuses && !is_let_through;
 }
 
-bool read_bool(const json &object, const char *name)
-{
-    const json *member = find_member(object, name);
-    if (member == nullptr)
-        return false;
-    if (!member->is_boolean())
-        throw Error(ErrorKind::Failure, std::string(config_name) + ": " + quote(name) + " is no boolean");
-    return member->get<bool>();
-}
-
 } // namespace
 
 Config parse_config(std::string_view text, const std::string &bundle)
@@ -330,7 +310,8 @@ Config parse_config(std::string_view text, const std::string &bundle)
         config.annotations.emplace(key, checked_string(value, key, config_name));
     config.environment = read_environment(document);
     config.user = read_user(object_member(document, "process"));
-    config.read_only = read_bool(object_member(document, "root"), "readonly");
+    config.read_only =
+        typed_member(object_member(document, "root"), "readonly", json::value_t::boolean) == true;
     config.mount_label = string_member(object_member(document, "linux"), "mountLabel", config_name);
     config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", config_name);
     config.hooks = read_hooks(document);

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/contains.h"
 #include "base/error.h"
@@ -53,16 +54,20 @@ Error unknown_key(const std::string &key)
                                   quote_list({known_keys.begin(), known_keys.end()})};
 }
 
-/** @param full has a slash in it */
-void check_named(const std::string &full, const Config &config, Notes &notes)
+/**
+ * @param full has a slash in it
+ * @param is_said that some do not count: a container can have as many as it likes, and it is said of the first
+ */
+void check_named(const std::string &full, const Config &config, Notes &notes, bool &is_said)
 {
     if (container_name(config) != nullptr)
         return;
     const std::string plain = full.substr(0, full.find('/'));
     if (is_by_podman(config) && config.annotations.contains(plain)) {
-        notes.push_back({LogLevel::Warning,
-                         "the annotation " + quote(full) +
-                             " does not count in a container that podman made: " + quote(plain) + " does"});
+        if (!std::exchange(is_said, true))
+            notes.push_back({LogLevel::Warning, "the annotation " + quote(full) +
+                                                    " does not count in a container that podman made: " +
+                                                    quote(plain) + " does"});
         return;
     }
     throw Error(ErrorKind::Usage,
@@ -73,14 +78,14 @@ void check_named(const std::string &full, const Config &config, Notes &notes)
                                             "'io.kubernetes.cri.container-name'"));
 }
 
-void check_key(const std::string &full, const Config &config, Notes &notes)
+void check_key(const std::string &full, const Config &config, Notes &notes, bool &is_said)
 {
     const std::string_view key = std::string_view(full).substr(prefix.size());
     const size_t slash = key.find('/');
     if (!contains(known_keys, key.substr(0, slash)) || slash == key.size() - 1)
         throw unknown_key(full);
     if (slash != std::string_view::npos)
-        check_named(full, config, notes);
+        check_named(full, config, notes, is_said);
 }
 
 std::set<std::string> engines_keys(const std::vector<std::string> &patterns)
@@ -121,10 +126,11 @@ std::optional<OwnAnnotation> find_own_annotation(const Config &config, std::stri
 void check_own_annotations(const Config &config, Notes &notes)
 {
     const auto &annotations = config.annotations;
+    bool is_said = false;
     for (auto entry = annotations.lower_bound(prefix);
          entry != annotations.end() && entry->first.starts_with(prefix); ++entry)
         if (entry->second != absent_value)
-            check_key(entry->first, config, notes);
+            check_key(entry->first, config, notes, is_said);
 }
 
 std::vector<std::string_view> detail_names(std::string_view hook)

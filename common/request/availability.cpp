@@ -13,12 +13,7 @@ namespace {
 
 bool is_allowed_by(const std::optional<Selectors> &allow, const Candidate &candidate)
 {
-    if (!allow || allow->all)
-        return true;
-    const auto &named = allow->named;
-    return std::any_of(named.begin(), named.end(), [&](const Selector &selector) {
-        return std::visit(SelectorMatcher{candidate, true}, selector.what);
-    });
+    return !allow || allow->all || is_named(*allow, candidate);
 }
 
 /** Itself, or the device of which it is a part. */
@@ -47,19 +42,21 @@ bool has_name(const std::vector<std::string> &names, const std::string &wanted)
                        [&](const std::string &name) { return is_same_word(name, wanted); });
 }
 
-bool SelectorMatcher::operator()(const IndexRange &range) const
+bool means(const Selector &selector, const Candidate &candidate, bool with_groups)
 {
-    return candidate.index && *candidate.index >= range.first && *candidate.index <= range.last;
+    if (const auto *const range = std::get_if<IndexRange>(&selector.what))
+        return candidate.index && *candidate.index >= range->first && *candidate.index <= range->last;
+    if (const auto *const address = std::get_if<PciAddress>(&selector.what))
+        return !candidate.whole && candidate.address == *address;
+    const std::string &name = std::get<DeviceName>(selector.what).text;
+    return has_name(candidate.names, name) || (with_groups && has_name(candidate.groups, name));
 }
 
-bool SelectorMatcher::operator()(const PciAddress &address) const
+bool is_named(const Selectors &selectors, const Candidate &candidate)
 {
-    return !candidate.whole && candidate.address == address;
-}
-
-bool SelectorMatcher::operator()(const DeviceName &name) const
-{
-    return has_name(candidate.names, name.text) || (with_groups && has_name(candidate.groups, name.text));
+    const auto &named = selectors.named;
+    return std::any_of(named.begin(), named.end(),
+                       [&](const Selector &selector) { return means(selector, candidate, true); });
 }
 
 const Candidate *find_by_lease_key(const std::vector<Candidate> &candidates, const std::string &key)
@@ -76,14 +73,6 @@ void mark_dead(Candidate &candidate)
     candidate.looks_dead = true;
     candidate.problem = "looks dead: nothing answers at " + to_text(candidate.address) + " on the PCI bus";
     candidate.problem_kind = ErrorKind::NotAvailable;
-}
-
-void mark_dead(std::vector<Candidate> &candidates, const std::set<PciAddress> &dead)
-{
-    for (Candidate &candidate : candidates) {
-        if (dead.contains(candidate.address))
-            mark_dead(candidate);
-    }
 }
 
 std::string label(const Candidate &candidate)
@@ -154,9 +143,7 @@ Error Availability::missing(const std::string &text) const
 {
     if (is_cut_by_policy() && out_of_order() == 0)
         return not_allowed(text);
-    bool has_common = false;
-    for (size_t i = 0; i < candidates_.size(); ++i)
-        has_common = has_common || is_common(i);
+    const bool has_common = !places([&](size_t i) { return is_common(i); }).empty();
     const bool is_by_name = !has_common && has_some_by_name_alone();
     return {ErrorKind::NotAvailable, no_gpu(text, "") +
                                          (is_by_name ? "'any' and 'all' give none, only a name does; " : "") +
@@ -212,21 +199,15 @@ Error Availability::too_few(size_t wanted, size_t there, const std::string &whos
 
 size_t Availability::out_of_order() const
 {
-    size_t count = 0;
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-        if (is_allowed(i) && !is_usable(i))
-            ++count;
-    }
-    return count;
+    return places([&](size_t i) { return is_allowed(i) && !is_usable(i); }).size();
 }
 
 bool Availability::has_some_by_name_alone() const
 {
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-        if (is_allowed(i) && is_usable(i) && !candidates_[i].only_by_name.empty())
-            return true;
-    }
-    return false;
+    const auto is_one = [&](size_t i) {
+        return is_allowed(i) && is_usable(i) && !candidates_[i].only_by_name.empty();
+    };
+    return !places(is_one).empty();
 }
 
 Error Availability::too_many(size_t wanted) const

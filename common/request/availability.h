@@ -39,8 +39,7 @@ struct SelectionPolicy {
     std::optional<unsigned> max_devices = {}; ///< for one container
     bool is_most_by_key = false;              ///< it is the key's, which allows less than the host
     std::optional<Selectors> allow_too =
-        {};                      ///< of the key that was given; what is not in both is not handed out
-    bool ignores_health = false; ///< nobody looks whether GPUs look dead
+        {}; ///< of the key that was given; what is not in both is not handed out
 };
 
 /** Whether one of the candidate's names is `wanted`, in letters of either case. */
@@ -51,9 +50,6 @@ const Candidate *find_by_lease_key(const std::vector<Candidate> &candidates, con
 
 /** Nothing answers at its address: that is its problem, if it has no other. */
 void mark_dead(Candidate &candidate);
-
-/** The same for each at one of these addresses. */
-void mark_dead(std::vector<Candidate> &candidates, const std::set<PciAddress> &dead);
 
 /** "0 (GPU-…)"; what has no index is called by its description alone. */
 std::string label(const Candidate &candidate);
@@ -76,6 +72,17 @@ public:
     [[nodiscard]] bool is_common(size_t i) const
     {
         return is_allowed(i) && is_usable(i) && candidates_[i].only_by_name.empty();
+    }
+
+    /** Where those stand for which that holds, ascending. */
+    template<typename Holds> [[nodiscard]] std::vector<size_t> places(const Holds &holds) const
+    {
+        std::vector<size_t> found;
+        for (size_t i = 0; i < candidates_.size(); ++i) {
+            if (holds(i))
+                found.push_back(i);
+        }
+        return found;
     }
 
     /** For lists: why it cannot be given; "" if it can. */
@@ -112,14 +119,10 @@ private:
     std::vector<bool> allowed_;
 };
 
-/** Whether a selector means a candidate; for std::visit. */
-struct SelectorMatcher {
-    const Candidate &candidate;
-    bool with_groups; ///< or by its own index, address or name alone
+/** Whether a selector means a candidate. @param with_groups or by its own index, address or name alone */
+bool means(const Selector &selector, const Candidate &candidate, bool with_groups);
 
-    bool operator()(const IndexRange &range) const;
-    bool operator()(const PciAddress &address) const;
-    bool operator()(const DeviceName &name) const;
-};
+/** Whether one that names something does, by a group of it too. */
+bool is_named(const Selectors &selectors, const Candidate &candidate);
 
 } // namespace ogh

@@ -310,8 +310,7 @@ void refuse_plugin_mounts(const Config &config, const PluginNames &names)
 
 void refuse_unbelieved_marks(const Config &config, const DevicePlugin &plugin)
 {
-    if ((plugin.is_served_by_tools != nullptr && plugin.is_served_by_tools(config)) ||
-        has_nodes(config, plugin.names))
+    if (plugin.is_served_by_tools(config) || has_nodes(config, plugin.names))
         return;
     std::vector<std::string> believed;
     for (const PluginSource source : plugin.from)

@@ -52,8 +52,8 @@ struct PluginRequest {
 struct DevicePlugin {
     PluginNames names;
     std::vector<PluginSource> from = {}; ///< ascending; none: containers ask themselves
-    /** Whether the vendor's own tools give the container what the plugin has chosen; nothing: nobody knows of such. */
-    bool (*is_served_by_tools)(const Config &) = nullptr;
+    /** Whether the vendor's own tools have put something into config.json: then they give what the plugin has chosen. */
+    bool (*is_served_by_tools)(const Config &) = [](const Config &) { return false; };
 };
 
 /** How --from calls it. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "build_config.h"
 #include "host/trusted_path.h"
@@ -26,28 +27,10 @@ constexpr auto leasing_hooks = std::to_array<std::string_view>({"amd-kfd", "cdi-
 
 constexpr auto hook_names = std::to_array<std::string_view>({OGH_HOOK_NAMES});
 
-std::optional<unsigned> digit(char c)
+bool is_hash(std::string_view word)
 {
-    if (c >= '0' && c <= '9')
-        return static_cast<unsigned>(c - '0');
-    if (c >= 'a' && c <= 'f')
-        return static_cast<unsigned>(c - 'a') + 10;
-    return std::nullopt;
-}
-
-std::optional<Sha256> parse_hash(std::string_view hex)
-{
-    Sha256 hash{};
-    if (hex.size() != 2 * hash.size())
-        return std::nullopt;
-    for (size_t i = 0; i < hash.size(); ++i) {
-        const auto high = digit(hex[2 * i]);
-        const auto low = digit(hex[2 * i + 1]);
-        if (!high || !low)
-            return std::nullopt;
-        hash.at(i) = static_cast<std::uint8_t>(*high * 16 + *low);
-    }
-    return hash;
+    constexpr size_t digits = 64;
+    return word.size() == digits && word.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 /** @return why the words behind the name are wrong; "" if they are not */
@@ -131,11 +114,10 @@ KeyFile::KeyFile(std::string_view text)
         const auto words = key_words(line);
         if (words.empty())
             continue;
-        const auto hash = parse_hash(words[0]);
-        if (!hash || words.size() < 2)
+        if (!is_hash(words[0]) || words.size() < 2)
             throw wrong_line(number, "it takes 64 hex digits (0 to f) of a SHA-256, and a name");
         Key key;
-        key.hash = *hash;
+        key.hash = words[0];
         key.name = words[1];
         const std::string why = read_options(words, key);
         if (!why.empty())
@@ -146,7 +128,7 @@ KeyFile::KeyFile(std::string_view text)
 
 const Key *KeyFile::find(std::string_view key, std::string_view hook) const
 {
-    const Sha256 hash = sha256(key);
+    const std::string hash = sha256_of(key);
     const Key *found = nullptr;
     for (const Key &each : keys_) {
         if (is_same_hash(hash, each.hash) && (found == nullptr || each.serves(hook)))

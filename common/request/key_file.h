@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/sha256.h"
 #include "host/sysroot.h"
 
 namespace ogh {
@@ -27,7 +26,7 @@ struct KeyLimits {
 
 /** One line of a key file. */
 struct Key {
-    Sha256 hash = {}; ///< of the key
+    std::string hash; ///< SHA-256 of the key
     std::string name; ///< for people; not secret: what counts in a quota can be read by all
     KeyLimits limits = {};
     /**

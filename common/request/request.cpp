@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "oci/concourse_step.h"
 #include "request/annotations.h"
@@ -20,7 +21,7 @@ std::string variable_name(std::string_view key)
 {
     std::string name(variable_prefix);
     for (const char c : key)
-        name += c == '-' || c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+        name += c == '-' || c == '.' ? '_' : to_upper(c);
     return name;
 }
 

@@ -93,39 +93,26 @@ private:
 
     [[nodiscard]] std::vector<size_t> all_in(State state) const
     {
-        std::vector<size_t> places;
-        for (size_t i = 0; i < availability_.size(); ++i) {
-            if (state_[i] == state)
-                places.push_back(i);
-        }
-        return places;
+        return availability_.places([&](size_t i) { return state_[i] == state; });
     }
 
     [[nodiscard]] std::vector<size_t> others() const
     {
-        std::vector<size_t> places;
-        for (size_t i = 0; i < availability_.size(); ++i) {
-            if (availability_.is_common(i) && state_[i] != State::Taken)
-                places.push_back(i);
-        }
-        return places;
+        return availability_.places(
+            [&](size_t i) { return availability_.is_common(i) && state_[i] != State::Taken; });
     }
 
     /** What is left of a group; as for a request that names it, what is given by its name alone is of it. */
     [[nodiscard]] std::vector<size_t> others_of(const std::string &group, const std::string &text) const
     {
-        std::vector<size_t> places;
-        bool is_there = false;
-        for (size_t i = 0; i < availability_.size(); ++i) {
-            if (!has_name(availability_.at(i).groups, group))
-                continue;
-            is_there = true;
-            if (availability_.is_allowed(i) && availability_.is_usable(i) && state_[i] != State::Taken)
-                places.push_back(i);
-        }
-        if (!is_there)
+        auto members =
+            availability_.places([&](size_t i) { return has_name(availability_.at(i).groups, group); });
+        if (members.empty())
             throw availability_.unknown(text);
-        return places;
+        std::erase_if(members, [&](size_t i) {
+            return !availability_.is_allowed(i) || !availability_.is_usable(i) || state_[i] == State::Taken;
+        });
+        return members;
     }
 
     /** All that anybody may have and that `is_wanted`. */
@@ -147,40 +134,35 @@ private:
         for (unsigned index = range.first; index <= range.last; ++index) {
             const std::string number = std::to_string(index);
             const std::string within = number == text ? "" : text;
-            size_t i = 0;
-            while (i < availability_.size() && availability_.at(i).index != index)
-                ++i;
-            if (i == availability_.size())
+            const auto found =
+                availability_.places([&](size_t i) { return availability_.at(i).index == index; });
+            if (found.empty())
                 throw availability_.unknown(number, within);
-            require(i, number, within);
+            require(found.front(), number, within);
         }
+    }
+
+    [[nodiscard]] std::vector<size_t> meant_by(const Selector &selector, bool with_groups) const
+    {
+        return availability_.places(
+            [&](size_t i) { return means(selector, availability_.at(i), with_groups); });
     }
 
     /** @return whether it is the address or the name of anything */
     bool take_each(const Selector &selector)
     {
-        bool found = false;
-        for (size_t i = 0; i < availability_.size(); ++i) {
-            if (!std::visit(SelectorMatcher{availability_.at(i), false}, selector.what))
-                continue;
+        const auto found = meant_by(selector, false);
+        for (const size_t i : found)
             require(i, selector.text);
-            found = true;
-        }
-        return found;
+        return !found.empty();
     }
 
     /** @return whether it is the name of a group */
     bool offer_group(const Selector &selector)
     {
-        std::vector<size_t> members;
-        std::vector<size_t> allowed;
-        for (size_t i = 0; i < availability_.size(); ++i) {
-            if (!std::visit(SelectorMatcher{availability_.at(i), true}, selector.what))
-                continue;
-            members.push_back(i);
-            if (availability_.is_allowed(i))
-                allowed.push_back(i);
-        }
+        const auto members = meant_by(selector, true);
+        auto allowed = members;
+        std::erase_if(allowed, [&](size_t i) { return !availability_.is_allowed(i); });
         if (!members.empty() && allowed.empty())
             throw availability_.not_allowed(selector.text);
         bool any_usable = false;
@@ -282,13 +264,11 @@ std::set<PciAddress> addresses_meant(const Selectors &selectors, const std::vect
         const Candidate &candidate = candidates[i];
         return ((selectors.all || selectors.allowed || means_any) && availability.is_common(i)) ||
                (selectors.any != 0 && has_name(candidate.groups, selectors.any_of)) ||
-               std::any_of(selectors.named.begin(), selectors.named.end(), [&](const Selector &selector) {
-                   return std::visit(SelectorMatcher{candidate, true}, selector.what);
-               });
+               is_named(selectors, candidate);
     };
     std::set<PciAddress> addresses;
-    for (size_t i = 0; i < availability.size(); ++i) {
-        if (availability.is_allowed(i) && availability.is_usable(i) && is_meant(i))
+    for (const size_t i : availability.places(is_meant)) {
+        if (availability.is_allowed(i) && availability.is_usable(i))
             addresses.insert(candidates[i].address);
     }
     return addresses;

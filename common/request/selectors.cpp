@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <utility>
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/letters.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -31,8 +31,7 @@ Error refused(const RequestValue &asked, const std::string &why)
 
 bool is_name_character(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '.' || c == ':' || c == '/' || c == '_';
+    return is_letter_or_digit(c) || c == '-' || c == '.' || c == ':' || c == '/' || c == '_';
 }
 
 /** A leading zero would make two ways to say the same, and is octal to some. */
@@ -134,11 +133,8 @@ Selectors parse_selectors(const RequestValue &asked)
     selectors.environment = whole == "env";
     if (selectors.none || selectors.environment)
         return selectors;
-    std::set<std::string> seen;
-    for (const std::string &item : split_list(asked.value)) {
-        if (seen.insert(item).second)
-            add_item(selectors, item, asked);
-    }
+    for (const std::string &item : without_repeats(split_list(asked.value)))
+        add_item(selectors, item, asked);
     return selectors;
 }
 

@@ -60,10 +60,10 @@ struct Selectors {
     bool none = false;        ///< `none`: no GPU, and nothing else is set
     bool environment = false; ///< `env`: the variables for the vendor's tools say it; nothing else is set
     bool all = false;
-    unsigned any = 0;            ///< N of `any:N` and `any:GROUP:N`; 0 if it was not asked for
-    std::vector<Selector> named; ///< as they were written, without repeats
-    bool allowed = false;        ///< `allowed`: of `all`, what this process may open itself
-    std::string any_of = {};     ///< GROUP of `any:GROUP:N`; "" for any at all
+    unsigned any = 0;                 ///< N of `any:N` and `any:GROUP:N`; 0 if it was not asked for
+    std::vector<Selector> named = {}; ///< as they were written, without repeats
+    bool allowed = false;             ///< `allowed`: of `all`, what this process may open itself
+    std::string any_of = {};          ///< GROUP of `any:GROUP:N`; "" for any at all
 
     bool operator==(const Selectors &) const = default;
 };

@@ -2,7 +2,6 @@
 #include "request/visible_devices.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,11 +35,8 @@ Items items_of(const RequestValue &asked)
 Selectors named(const Items &items, const RequestValue &asked)
 {
     Selectors selectors;
-    std::set<std::string> seen;
-    for (const std::string &item : items) {
-        if (seen.insert(item).second)
-            selectors.named.push_back(parse_selector(item, asked));
-    }
+    for (const std::string &item : without_repeats(items))
+        selectors.named.push_back(parse_selector(item, asked));
     return selectors;
 }
 
@@ -61,25 +57,9 @@ Selectors named_or_any(const Items &items, const RequestValue &asked, CountMeans
         selectors.any = static_cast<unsigned>(items.size());
         return selectors;
     }
-    Items names;
     for (const std::string &item : without_repeats(items))
         if (!add_any(item, asked, selectors))
-            names.push_back(item);
-    selectors.named = named(names, asked).named;
-    return selectors;
-}
-
-Selectors all()
-{
-    Selectors selectors;
-    selectors.all = true;
-    return selectors;
-}
-
-Selectors none()
-{
-    Selectors selectors;
-    selectors.none = true;
+            selectors.named.push_back(parse_selector(item, asked));
     return selectors;
 }
 
@@ -112,7 +92,7 @@ std::optional<Selectors> nvidia_visible_devices(const Config &config, CountMeans
 {
     auto value = environment_value(config, nvidia_variable);
     if (!value)
-        return is_legacy_cuda_image(config) ? std::optional(all()) : std::nullopt;
+        return is_legacy_cuda_image(config) ? std::optional(Selectors{.all = true}) : std::nullopt;
     const RequestValue asked = asked_by(nvidia_variable, std::move(*value));
     const Items items = items_of(asked);
     if (items.empty() || contains(items, "void"))
@@ -121,7 +101,7 @@ std::optional<Selectors> nvidia_visible_devices(const Config &config, CountMeans
                                    [](const std::string &item) { return item == "all" || item == "none"; });
     if (word == items.end())
         return named_or_any(items, asked, count_means);
-    return *word == "all" ? all() : none();
+    return *word == "all" ? Selectors{.all = true} : Selectors{.none = true};
 }
 
 std::optional<Selectors> amd_visible_devices(const Config &config)
@@ -133,9 +113,9 @@ std::optional<Selectors> amd_visible_devices(const Config &config)
     if (items.empty() || items == Items{"void"})
         return std::nullopt;
     if (items == Items{"none"})
-        return none();
+        return Selectors{.none = true};
     if (items == Items{"all"} || items == Items{"All"} || items == Items{"ALL"})
-        return all();
+        return Selectors{.all = true};
     for (std::string &item : items) {
         if (is_bare_unique_id(item))
             item.insert(0, "0x");

@@ -59,14 +59,8 @@ bool restricts_devices(const Unit &unit)
 AllowedDevice allowed_by(const DeviceRule &rule)
 {
     const std::string directory = rule.type == DeviceRule::Type::Char ? "/dev/char/" : "/dev/block/";
-    AllowedDevice device{directory + std::to_string(rule.major) + ":" + std::to_string(rule.minor), ""};
-    if ((rule.access & access_read) != 0)
-        device.access += 'r';
-    if ((rule.access & access_write) != 0)
-        device.access += 'w';
-    if ((rule.access & access_mknod) != 0)
-        device.access += 'm';
-    return device;
+    return {directory + std::to_string(rule.major) + ":" + std::to_string(rule.minor),
+            access_text(rule.access)};
 }
 
 /** What DeviceAllow lacks of the rules. Nodes are named by number: the host need not have them. */

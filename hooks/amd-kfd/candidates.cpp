@@ -18,23 +18,6 @@ constexpr std::string_view uuid_prefix = "GPU-";
 
 using Names = std::vector<std::string>;
 
-bool begins_with(std::string_view text, std::string_view prefix)
-{
-    return is_same_word(text.substr(0, prefix.size()), prefix);
-}
-
-void add_details(Details &details, const Selectors &selectors)
-{
-    for (const Selector &selector : selectors.named) {
-        const auto *const name = std::get_if<DeviceName>(&selector.what);
-        if (name == nullptr)
-            continue;
-        details.cards = details.cards || begins_with(name->text, "card");
-        details.unique_ids =
-            details.unique_ids || begins_with(name->text, "gpu-") || begins_with(name->text, "0x");
-    }
-}
-
 /** 16 digits in capitals. */
 std::string in_capitals(std::uint64_t number)
 {
@@ -62,8 +45,8 @@ Names names_of(const Gpu &gpu)
         add_unique_id(names, gpu.drm_unique_id);
     if (gpu.kfd.render_minor)
         names.push_back(render_name(gpu));
-    if (gpu.card)
-        names.push_back(gpu.card->name);
+    if (gpu.drm.card)
+        names.push_back(gpu.drm.card->name);
     names.push_back(std::to_string(gpu.parent) + ":" + std::to_string(gpu.partition));
     return names;
 }
@@ -122,15 +105,6 @@ std::string memory_text(const Gpu &gpu)
 
 } // namespace
 
-Details details_for(const Selectors &selectors, const SelectionPolicy &policy)
-{
-    Details details;
-    add_details(details, selectors);
-    if (policy.allow)
-        add_details(details, *policy.allow);
-    return details;
-}
-
 std::string uuid_text(std::uint64_t unique_id)
 {
     return unique_id == 0 ? "" : std::string(uuid_prefix) + in_capitals(unique_id);
@@ -167,12 +141,12 @@ HostListing list_gpus(const Inventory &inventory, const std::vector<Candidate> &
 {
     const Availability availability(gpus, policy);
     HostListing list{
-        "gpus", {}, {"index", "address", "render", "card", "gfx", "type", "vram", "id", "hint", "state"}, {}};
+        {"gpus", {"index", "address", "render", "card", "gfx", "type", "vram", "id", "hint", "state"}}};
     list.none = "the driver amdgpu knows no GPU of this host";
     for (size_t i = 0; i < gpus.size(); ++i) {
         const Gpu &gpu = inventory.gpus[i];
         list.rows.push_back({std::uint64_t{i}, to_text(gpu.address), known(render_name(gpu)),
-                             known(gpu.card ? gpu.card->name : ""), known(name_of(gpu.kfd.gfx)),
+                             known(gpu.drm.card ? gpu.drm.card->name : ""), known(name_of(gpu.kfd.gfx)),
                              is_integrated(gpu) ? "integrated" : "discrete", known(memory_text(gpu)),
                              known(uuid_text(gpu.kfd.unique_id)), known(override_text(gpu.kfd.gfx)),
                              availability.state(i)});

@@ -11,9 +11,6 @@
 
 namespace ogh::amd_kfd {
 
-/** What has to be known of GPUs that may not be chosen, to see which ones are meant. */
-Details details_for(const Selectors &selectors, const SelectionPolicy &policy);
-
 /** "GPU-" and 16 digits, as ROCm's own variables have it; "" for 0, which is no id. */
 std::string uuid_text(std::uint64_t unique_id);
 

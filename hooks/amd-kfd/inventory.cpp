@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -27,60 +26,9 @@ namespace ogh::amd_kfd {
 
 namespace {
 
-/**
- * /sys/class/drm, where each node of /dev/dri has a directory, and in that `device`, a symlink to what it is a node of: a
- * PCI device, or a platform device for all partitions of a GPU but the first. No device cgroup hides any of it.
- */
-class DrmClass final {
-public:
-    /** @throws Error (BrokenHost) if sysfs cannot be looked into */
-    explicit DrmClass(const Sysroot &sysroot);
-
-    /** The name of the device of a render node: "0000:1b:00.0", "amdgpu_xcp_3"; "" if there is no such node. */
-    [[nodiscard]] std::string device(unsigned render_minor) const;
-
-    /** A render node; nothing if there is none. @throws Error (BrokenHost) */
-    [[nodiscard]] std::optional<DrmNode> render(unsigned render_minor) const;
-
-    /**
-     * The card of a render node's device. Their numbers have nothing to do with each other.
-     * @param device of the render node, as device() has it
-     * @return nothing if it has none
-     * @throws Error (BrokenHost)
-     */
-    [[nodiscard]] std::optional<DrmNode> card(unsigned render_minor, const std::string &device);
-
-    /** What amdgpu says is the unique id of a render node's device; 0 if it says none. @throws Error (BrokenHost) */
-    [[nodiscard]] std::uint64_t unique_id(unsigned render_minor) const;
-
-    /** The bytes of its memory; nothing if it is not said. @throws Error (BrokenHost) */
-    [[nodiscard]] std::optional<std::uint64_t> memory(unsigned render_minor) const;
-
-    /** The devices with a render node that the driver amdgpu has, sorted. @throws Error (BrokenHost) */
-    [[nodiscard]] std::vector<std::string> amdgpu_devices() const;
-
-private:
-    [[nodiscard]] std::string listed_card(unsigned render_minor) const;
-    [[nodiscard]] std::optional<DrmNode> read_node(const std::string &name) const;
-    [[nodiscard]] SysfsFile read(unsigned render_minor, const std::string &name) const;
-
-    std::optional<ResolvedPath> place_;
-    std::string what_;        ///< names it in messages
-    unsigned distance_ = 128; ///< between the numbers of the last card and its render node
-};
-
 constexpr const char *drm_directory = "/sys/class/drm";
 constexpr size_t max_drm_nodes = 4096;
-constexpr unsigned max_minor = 0xFFFFF;
-constexpr std::string_view card_prefix = "card";
 constexpr std::string_view render_prefix = "renderD";
-
-/** The number behind `prefix`; nothing if the name is any other: connectors are called "card1-DP-1". */
-std::optional<unsigned> number_of(std::string_view name, std::string_view prefix)
-{
-    return name.starts_with(prefix) ? parse_small_number(name.substr(prefix.size()), max_minor)
-                                    : std::nullopt;
-}
 
 /** "renderD129" */
 std::string render_name(unsigned render_minor)
@@ -88,85 +36,70 @@ std::string render_name(unsigned render_minor)
     return std::string(render_prefix) + std::to_string(render_minor);
 }
 
-DrmClass::DrmClass(const Sysroot &sysroot)
-    : place_(sysroot.find(drm_directory)), what_(sysroot.on_host(drm_directory))
-{
-}
-
-std::string DrmClass::device(unsigned render_minor) const
-{
-    return place_ ? linked_name(place_->fd.get(), render_name(render_minor) + "/device") : "";
-}
-
-std::optional<DrmNode> DrmClass::render(unsigned render_minor) const
-{
-    return read_node(render_name(render_minor));
-}
-
-std::optional<DrmNode> DrmClass::card(unsigned render_minor, const std::string &device)
-{
-    if (!place_ || device.empty())
-        return std::nullopt;
-    // A driver makes the nodes of its devices one after the other, so most are as far apart as the last were; to ask
-    // one symlink is much cheaper than to list a directory.
-    std::string name = std::string(card_prefix) + std::to_string(render_minor - distance_);
-    if (linked_name(place_->fd.get(), name + "/device") != device)
-        name = listed_card(render_minor);
-    if (const auto number = number_of(name, card_prefix))
-        distance_ = render_minor - *number;
-    return name.empty() ? std::nullopt : read_node(name);
-}
-
-std::uint64_t DrmClass::unique_id(unsigned render_minor) const
-{
-    return parse_number(read(render_minor, "unique_id").text, 16).value_or(0);
-}
-
-std::optional<std::uint64_t> DrmClass::memory(unsigned render_minor) const
-{
-    return parse_number(read(render_minor, "mem_info_vram_total").text);
-}
-
-std::vector<std::string> DrmClass::amdgpu_devices() const
-{
-    std::vector<std::string> devices;
-    if (!place_)
-        return devices;
-    const auto is_render = [](std::string_view name) { return number_of(name, render_prefix).has_value(); };
-    for (const auto &entry :
-         list_directory(place_->fd.get(), {quote(what_), is_render, max_drm_nodes, ErrorKind::BrokenHost})) {
-        if (linked_name(place_->fd.get(), entry.name + "/device/driver") == "amdgpu")
-            devices.push_back(linked_name(place_->fd.get(), entry.name + "/device"));
+/**
+ * /sys/class/drm, where each node of /dev/dri has a directory, and in that `device`, a symlink to what it is a node of: a
+ * PCI device, or a platform device for all partitions of a GPU but the first. No device cgroup hides any of it.
+ */
+class DrmClass final {
+public:
+    /** @throws Error (BrokenHost) if sysfs cannot be looked into */
+    explicit DrmClass(const Sysroot &sysroot)
+        : place_(sysroot.find(drm_directory)), what_(sysroot.on_host(drm_directory))
+    {
     }
-    std::sort(devices.begin(), devices.end());
-    return devices;
-}
 
-std::string DrmClass::listed_card(unsigned render_minor) const
-{
-    const std::string path = render_name(render_minor) + "/device/drm";
-    const UniqueFd directory(::openat(place_->fd.get(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!directory.valid() && errno == ENOENT)
-        return "";
-    const std::string what = quote(what_ + "/" + path);
-    if (!directory.valid())
-        throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
-    const auto is_card = [](std::string_view name) { return number_of(name, card_prefix).has_value(); };
-    const auto cards = list_directory(directory.get(), {what, is_card, max_drm_nodes, ErrorKind::BrokenHost});
-    return cards.empty() ? "" : cards.front().name;
-}
+    /** The name of the device of a render node: "0000:1b:00.0", "amdgpu_xcp_3"; "" if there is no such node. */
+    [[nodiscard]] std::string device(unsigned render_minor) const
+    {
+        return place_ ? linked_name(place_->fd.get(), render_name(render_minor) + "/device") : "";
+    }
 
-std::optional<DrmNode> DrmClass::read_node(const std::string &name) const
-{
-    const auto number = place_ ? read_device_number(place_->fd.get(), name + "/dev", what_) : std::nullopt;
-    return number ? std::optional(DrmNode{name, number->major, number->minor}) : std::nullopt;
-}
+    /** The nodes of that device; neither if there is no such node. @throws Error (BrokenHost) */
+    [[nodiscard]] DrmNodes nodes(unsigned render_minor) const
+    {
+        return place_ ? read_drm_nodes(place_->fd.get(), render_name(render_minor) + "/device", what_)
+                      : DrmNodes();
+    }
 
-SysfsFile DrmClass::read(unsigned render_minor, const std::string &name) const
-{
-    return place_ ? read_sysfs_file(place_->fd.get(), render_name(render_minor) + "/device/" + name, what_)
-                  : SysfsFile();
-}
+    /** What amdgpu says is the unique id of a render node's device; 0 if it says none. @throws Error (BrokenHost) */
+    [[nodiscard]] std::uint64_t unique_id(unsigned render_minor) const
+    {
+        return parse_number(read(render_minor, "unique_id").text, 16).value_or(0);
+    }
+
+    /** The bytes of its memory; nothing if it is not said. @throws Error (BrokenHost) */
+    [[nodiscard]] std::optional<std::uint64_t> memory(unsigned render_minor) const
+    {
+        return parse_number(read(render_minor, "mem_info_vram_total").text);
+    }
+
+    /** The devices with a render node that the driver amdgpu has, sorted. @throws Error (BrokenHost) */
+    [[nodiscard]] std::vector<std::string> amdgpu_devices() const
+    {
+        std::vector<std::string> devices;
+        if (!place_)
+            return devices;
+        const auto is_render = [](std::string_view name) { return name.starts_with(render_prefix); };
+        for (const auto &entry : list_directory(
+                 place_->fd.get(), {quote(what_), is_render, max_drm_nodes, ErrorKind::BrokenHost})) {
+            if (linked_name(place_->fd.get(), entry.name + "/device/driver") == "amdgpu")
+                devices.push_back(linked_name(place_->fd.get(), entry.name + "/device"));
+        }
+        std::sort(devices.begin(), devices.end());
+        return devices;
+    }
+
+private:
+    [[nodiscard]] SysfsFile read(unsigned render_minor, const std::string &name) const
+    {
+        return place_
+                   ? read_sysfs_file(place_->fd.get(), render_name(render_minor) + "/device/" + name, what_)
+                   : SysfsFile();
+    }
+
+    std::optional<ResolvedPath> place_;
+    std::string what_; ///< names it in messages
+};
 
 constexpr const char *wsl_device = "/dev/dxg";
 
@@ -179,27 +112,18 @@ void locate(Gpu &gpu, const DrmClass &drm)
         return;
     }
     gpu.device = drm.device(*gpu.kfd.render_minor);
-    if (gpu.device.empty())
+    try {
+        gpu.drm = drm.nodes(*gpu.kfd.render_minor);
+        gpu.drm_unique_id = drm.unique_id(*gpu.kfd.render_minor);
+    } catch (const Error &error) { // it may be taken away at this moment, and the others are not
+        gpu.problem = error.what();
+    }
+    if (gpu.problem.empty() && (!gpu.drm.render || gpu.drm.render->name != render_name(gpu)))
         gpu.problem = "the host has no " + render_name(gpu) + ", which KFD's node " + gpu.node + " refers to";
     if (const auto address = parse_pci_address(gpu.device)) {
         gpu.address = *address;
         gpu.partition = 0;
     }
-}
-
-void add_details(Gpu &gpu, const Details &details, DrmClass &drm, const KfdClass &kfd)
-{
-    if (!gpu.problem.empty())
-        return;
-    const unsigned render_minor = *gpu.kfd.render_minor;
-    if (details.cards)
-        gpu.card = drm.card(render_minor, gpu.device);
-    if (details.unique_ids)
-        gpu.drm_unique_id = drm.unique_id(render_minor);
-    if (!details.memory)
-        return;
-    // KFD counts what an integrated one may use of the CPU's memory, and DRM all of a GPU that has partitions.
-    gpu.memory = is_integrated(gpu) ? drm.memory(render_minor) : kfd.memory(gpu.node, gpu.kfd);
 }
 
 /** The device cgroup knows a GPU by its render minor alone: two of one number could not be told apart. */
@@ -264,8 +188,7 @@ void number_parents(std::vector<Gpu> &gpus)
     }
 }
 
-std::vector<Gpu> gpus_of(const KfdTopology &topology, const Details &details, DrmClass &drm,
-                         const KfdClass &kfd)
+std::vector<Gpu> gpus_of(const KfdTopology &topology, const DrmClass &drm)
 {
     std::vector<Gpu> gpus;
     gpus.reserve(topology.gpus.size());
@@ -274,7 +197,6 @@ std::vector<Gpu> gpus_of(const KfdTopology &topology, const Details &details, Dr
         gpu.node = node.name;
         gpu.kfd = node.properties;
         locate(gpu, drm);
-        add_details(gpu, details, drm, kfd);
     }
     std::stable_sort(gpus.begin(), gpus.end(), [](const Gpu &a, const Gpu &b) {
         return std::tie(a.address, a.kfd.render_minor) < std::tie(b.address, b.kfd.render_minor);
@@ -306,28 +228,18 @@ Error without_compute(const std::vector<std::string> &devices)
             what + quote_list(devices) + "; a kernel with CONFIG_HSA_AMD, or AMD's own driver, has it"};
 }
 
-DrmNodes read_drm(const Gpu &gpu, DrmClass &drm)
-{
-    const unsigned render_minor =
-        gpu.kfd.render_minor.value(); // without one there is a problem, and no choice
-    DrmNodes nodes{gpu.card ? gpu.card : drm.card(render_minor, gpu.device), drm.render(render_minor)};
-    if (!nodes.render)
-        throw Error(ErrorKind::BrokenHost, "the host has no " + render_name(gpu) + " any more");
-    return nodes;
-}
-
 } // namespace
 
-Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &notes)
+Inventory read_inventory(const Sysroot &sysroot, Notes &notes)
 {
     Inventory inventory;
     inventory.host_root = sysroot.on_host("");
     const KfdClass kfd(sysroot);
-    DrmClass drm(sysroot);
+    const DrmClass drm(sysroot);
     if (kfd.exists())
         inventory.kfd = kfd_number(sysroot, kfd);
     const KfdTopology topology = kfd.topology();
-    inventory.gpus = gpus_of(topology, details, drm, kfd);
+    inventory.gpus = gpus_of(topology, drm);
     leave_out_without_node(sysroot, inventory.gpus);
     inventory.hidden = topology.hidden;
     if (inventory.hidden != 0)
@@ -341,28 +253,26 @@ Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &
     return inventory;
 }
 
-void read_access(const Sysroot &sysroot, Inventory &inventory)
+void read_memory(const Sysroot &sysroot, Inventory &inventory)
 {
+    const KfdClass kfd(sysroot);
     const DrmClass drm(sysroot);
     for (Gpu &gpu : inventory.gpus) {
-        if (!gpu.problem.empty())
-            continue;
-        const auto node = drm.render(*gpu.kfd.render_minor);
-        gpu.access = node ? read_node_access(sysroot, dri_directory + node->name, {node->major, node->minor})
-                          : NodeAccess::NoNode;
+        // KFD counts what an integrated one may use of the CPU's memory, and DRM all of a GPU that has partitions.
+        if (gpu.drm.render)
+            gpu.memory =
+                is_integrated(gpu) ? drm.memory(*gpu.kfd.render_minor) : kfd.memory(gpu.node, gpu.kfd);
     }
 }
 
-DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
-                              const std::vector<size_t> &gpus)
+void read_access(const Sysroot &sysroot, Inventory &inventory)
 {
-    DeviceNodes nodes;
-    if (gpus.empty())
-        return nodes;
-    DrmClass drm(sysroot);
-    for (const size_t gpu : gpus)
-        nodes[gpu] = read_drm(inventory.gpus[gpu], drm);
-    return nodes;
+    for (Gpu &gpu : inventory.gpus) {
+        const auto &node = gpu.drm.render;
+        if (gpu.problem.empty())
+            gpu.access =
+                read_node_access(sysroot, dri_directory + node.value().name, {node->major, node->minor});
+    }
 }
 
 std::optional<Error> why_none(const Inventory &inventory)

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,21 +25,12 @@ struct Gpu {
     PciAddress address;     ///< its own, or that of the GPU that it is a partition of
     unsigned parent = 0;    ///< which of the host's addresses that is, in PCI order
     unsigned partition = 0; ///< which of those with that address it is
-    std::optional<DrmNode> card;         ///< only with Details::cards
-    std::uint64_t drm_unique_id = 0;     ///< of the whole GPU; only with Details::unique_ids; 0: none
-    std::optional<std::uint64_t> memory; ///< bytes; only with Details::memory
+    DrmNodes drm;           ///< of its own; whose render node is there, if there is no problem
+    std::uint64_t drm_unique_id = 0;     ///< of the whole GPU; 0: none
+    std::optional<std::uint64_t> memory; ///< bytes, as read_memory() finds it
     std::string problem;                 ///< why it cannot be handed out; "" if it can
     ErrorKind problem_kind = ErrorKind::BrokenHost;
     NodeAccess access = NodeAccess::Open; ///< to its render node, as read_access() finds it
-};
-
-/** What is read only for those who ask for it: a host may have dozens of partitions. */
-struct Details {
-    bool cards = false;
-    bool unique_ids = false; ///< as DRM has them
-    bool memory = false;
-
-    bool operator==(const Details &) const = default;
 };
 
 /** What this host has of AMD's. */
@@ -64,7 +54,10 @@ struct Inventory {
  * @param notes how many GPUs are hidden
  * @throws Error (BrokenHost) if there are GPUs and what there is of them cannot be read
  */
-Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &notes);
+Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
+
+/** Fills in the memory of each GPU, for people. @throws Error (BrokenHost) */
+void read_memory(const Sysroot &sysroot, Inventory &inventory);
 
 /**
  * Notes of each GPU whether this process may open its render node below the sysroot. That is the one that counts: KFD
@@ -73,24 +66,11 @@ Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &
  */
 void read_access(const Sysroot &sysroot, Inventory &inventory);
 
-/** What only a chosen GPU needs, by its place in Inventory::gpus; all have a render node. */
-using DeviceNodes = std::map<size_t, DrmNodes>;
-
-/**
- * Reads what the chosen GPUs need beyond the inventory.
- * @param gpus places in Inventory::gpus
- * @throws Error (BrokenHost) if a GPU's render node is gone
- */
-DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
-                              const std::vector<size_t> &gpus);
-
 /** Why there is no GPU for anybody: the error for who asks for one; NotAvailable if the host has none, else Host. */
 std::optional<Error> why_none(const Inventory &inventory);
 
 /** "renderD129"; "" if it has none. */
 std::string render_name(const Gpu &gpu);
-
-constexpr const char *dri_directory = "/dev/dri/";
 
 /**
  * Whether the GPU is a part of a CPU: its gfx version is one that only those have; where the kernel does not say that,

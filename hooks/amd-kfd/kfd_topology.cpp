@@ -97,7 +97,7 @@ bool is_own_heap(std::uint64_t type)
 /** The number behind a key in a file of lines of a key, a blank and a number; 0 if it has no such line. */
 std::uint64_t value_of(std::string_view text, std::string_view key)
 {
-    for (const std::string_view line : Parts(text, '\n')) {
+    for (const std::string_view line : split_views(text, '\n')) {
         if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')
             return parse_number(line.substr(key.size() + 1)).value_or(0);
     }

@@ -21,8 +21,6 @@
 #include "base/text.h"
 #include "hook/declared_options.h"
 #include "hook/gpu_hook.h"
-#include "hook/gpu_vendor.h"
-#include "host/pci_devices.h"
 #include "host/sysroot.h"
 #include "kernel/user_namespace.h"
 #include "lease/presence/gpu_users.h"
@@ -33,20 +31,6 @@
 namespace ogh::amd_kfd {
 
 namespace {
-
-/** AMD's GPUs, as KFD and the DRM subsystem have them. */
-class AmdGpus final : public GpuVendor {
-public:
-    AmdGpus();
-    void add_options(CommandLine &cli) override;
-    void check_options(const CommonOptions &common, bool is_for_cdi) override;
-    GpuList list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const override;
-    std::unique_ptr<GpuHost> look(const Sysroot &sysroot, const GpuRequest &request,
-                                  Notes &notes) const override;
-
-private:
-    std::string empty_below_ = "512MiB";
-};
 
 constexpr const char *kfd_in_sysfs = "/sys/devices/virtual/kfd/kfd";
 constexpr unsigned mebibyte_bits = 20;
@@ -148,11 +132,15 @@ GpuUsers find_users(const Sysroot &sysroot, const Inventory &inventory, std::uin
 
 class AmdHost final : public GpuHost {
 public:
-    AmdHost(const Sysroot &sysroot, Inventory inventory, std::vector<Candidate> gpus,
-            std::uint64_t empty_below)
-        : GpuHost(std::move(gpus)), sysroot_(sysroot), inventory_(std::move(inventory)),
+    AmdHost(const Sysroot &sysroot, Inventory inventory, std::uint64_t empty_below)
+        : GpuHost(amd_kfd::candidates(inventory)), sysroot_(sysroot), inventory_(std::move(inventory)),
           empty_below_(empty_below)
     {
+    }
+
+    [[nodiscard]] HostListing table(const SelectionPolicy &policy) const override
+    {
+        return list_gpus(inventory_, candidates(), policy);
     }
 
     [[nodiscard]] GpuUsers find_users(const Processes &processes, const Monitors &monitors) const override
@@ -166,7 +154,6 @@ public:
         auto inputs = std::make_unique<AmdInputs>();
         inputs->chosen = chosen;
         inputs->is_rootless = !in_initial_user_namespace();
-        inputs->nodes = read_device_nodes(sysroot_, inventory_, chosen);
         if (hook.config())
             inputs->environment = hook.config()->environment;
         inputs->inventory = std::move(inventory_);
@@ -179,67 +166,61 @@ private:
     std::uint64_t empty_below_;
 };
 
-/** AMD's plugin names nothing: it has the engine make the nodes that ROCm needs. */
-AmdGpus::AmdGpus()
-    : GpuVendor({.name = "amd-kfd",
-                 .description = "Gives a container AMD GPUs of the host",
-                 .tags = {"amd", "rocm"},
-                 .cdi = {"amd.com/gpu", {}, {{"igpu0", "igpu"}}},
-                 .plugin_names = {.variable = "AMD_VISIBLE_DEVICES",
-                                  .control_node = "/dev/kfd",
-                                  .node_directory = "/dev/dri/",
-                                  .node_prefix = "renderD"},
-                 .asked_of_tools = amd_visible_devices})
-{
-}
-
-void AmdGpus::add_options(CommandLine &cli)
-{
-    cli.add(declared("--empty-below"), empty_below_);
-}
-
-void AmdGpus::check_options(const CommonOptions & /*common*/, bool /*is_for_cdi*/)
-{
-    if (!parse_memory_size(empty_below_))
-        throw Error(ErrorKind::Usage, "the option '--empty-below' is " + quote(empty_below_) +
-                                          ", which is no size such as '512MiB' or '2GiB'");
-}
-
-GpuList AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const
-{
-    Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
-    if (const auto why = why_none(inventory))
-        throw Error(*why);
-    auto gpus = candidates(inventory);
-    if (!policy.ignores_health)
-        mark_dead(gpus, PciDevices(sysroot).dead_among(addresses_of(gpus)));
-    HostListing listing = list_gpus(inventory, gpus, policy);
-    const auto find = [&sysroot, inventory = std::move(inventory), below = *parse_memory_size(empty_below_)](
-                          const auto &processes, const auto &monitors) {
-        return find_users(sysroot, inventory, below, processes, monitors);
-    };
-    return {std::move(listing), std::move(gpus), find};
-}
-
-std::unique_ptr<GpuHost> AmdGpus::look(const Sysroot &sysroot, const GpuRequest &request, Notes &notes) const
-{
-    Inventory inventory = read_inventory(sysroot, details_for(request.selectors, request.policy), notes);
-    if (const auto why = why_none(inventory)) {
-        // What the host asks for containers that did not is not asked of a host without GPUs.
-        if (!request.asked.may_go_without() || why->kind() != ErrorKind::NotAvailable)
-            throw Error(*why);
-        notes.push_back({LogLevel::Info, "nothing to do: " + std::string(why->what())});
-        return nullptr;
+/** AMD's GPUs, as KFD and the DRM subsystem have them. */
+class AmdGpus final : public GpuVendor {
+public:
+    /** AMD's plugin names nothing: it has the engine make the nodes that ROCm needs. */
+    AmdGpus()
+        : GpuVendor({.name = "amd-kfd",
+                     .description = "Gives a container AMD GPUs of the host",
+                     .tags = {"amd", "rocm"},
+                     .cdi = {"amd.com/gpu", {}, {{"igpu0", "igpu"}}},
+                     .plugin = {{.variable = "AMD_VISIBLE_DEVICES",
+                                 .control_node = "/dev/kfd",
+                                 .node_directory = "/dev/dri/",
+                                 .node_prefix = "renderD"}},
+                     .asked_of_tools = amd_visible_devices})
+    {
     }
-    if (request.selectors.allowed)
-        read_access(sysroot, inventory);
-    auto gpus = candidates(inventory);
-    if (!request.policy.ignores_health)
-        mark_dead(gpus,
-                  PciDevices(sysroot).dead_among(addresses_meant(request.selectors, gpus, request.policy)));
-    return std::make_unique<AmdHost>(sysroot, std::move(inventory), std::move(gpus),
-                                     *parse_memory_size(empty_below_));
-}
+
+    void add_options(CommandLine &cli) override { cli.add(declared("--empty-below"), empty_below_); }
+
+    void check_options(const CommonOptions & /*common*/, bool /*is_for_cdi*/) override
+    {
+        if (!parse_memory_size(empty_below_))
+            throw Error(ErrorKind::Usage, "the option '--empty-below' is " + quote(empty_below_) +
+                                              ", which is no size such as '512MiB' or '2GiB'");
+    }
+
+    std::unique_ptr<GpuHost> look_at_all(const Sysroot &sysroot, const SelectionPolicy & /*policy*/,
+                                         Notes &notes) const override
+    {
+        Inventory inventory = read_inventory(sysroot, notes);
+        if (const auto why = why_none(inventory))
+            throw Error(*why);
+        read_memory(sysroot, inventory);
+        return std::make_unique<AmdHost>(sysroot, std::move(inventory), *parse_memory_size(empty_below_));
+    }
+
+    std::unique_ptr<GpuHost> look(const Sysroot &sysroot, const GpuRequest &request,
+                                  Notes &notes) const override
+    {
+        Inventory inventory = read_inventory(sysroot, notes);
+        if (const auto why = why_none(inventory)) {
+            // What the host asks for containers that did not is not asked of a host without GPUs.
+            if (!request.asked.may_go_without() || why->kind() != ErrorKind::NotAvailable)
+                throw Error(*why);
+            notes.push_back({LogLevel::Info, "nothing to do: " + std::string(why->what())});
+            return nullptr;
+        }
+        if (request.selectors.allowed)
+            read_access(sysroot, inventory);
+        return std::make_unique<AmdHost>(sysroot, std::move(inventory), *parse_memory_size(empty_below_));
+    }
+
+private:
+    std::string empty_below_ = "512MiB";
+};
 
 } // namespace
 

@@ -17,47 +17,10 @@ std::string by_path_prefix(const Gpu &gpu)
     return (parse_pci_address(gpu.device) ? "pci-" : "platform-") + gpu.device;
 }
 
-class Nodes final {
-public:
-    Nodes(const std::string &host_root, Edits &edits) : host_root_(host_root), edits_(edits) {}
-
-    void add(const std::string &path, unsigned major_number, unsigned minor_number)
-    {
-        edits_.nodes.push_back({path, host_root_ + path, major_number, minor_number});
-    }
-
-    void add_drm(const Gpu &gpu, const std::optional<DrmNode> &node, const char *kind)
-    {
-        if (!node)
-            return;
-        add(dri_directory + node->name, node->major, node->minor);
-        edits_.links.push_back(
-            {std::string(dri_directory) + "by-path/" + by_path_prefix(gpu) + kind, "../" + node->name});
-    }
-
-private:
-    const std::string &host_root_;
-    Edits &edits_;
-};
-
-} // namespace
-
-Edits plan(const Inventory &inventory, const DeviceNodes &host)
-{
-    Edits edits;
-    if (host.empty())
-        return edits;
-    Nodes nodes(inventory.host_root, edits);
-    const DeviceNumber kfd = inventory.kfd.value();
-    nodes.add("/dev/kfd", kfd.major, kfd.minor);
-    edits.nodes.back().is_of_driver = true;
-    for (const auto &[gpu, drm] : host) {
-        nodes.add_drm(inventory.gpus[gpu], drm.card, "-card");
-        nodes.add_drm(inventory.gpus[gpu], drm.render, "-render");
-    }
-    return edits;
-}
-
+/**
+ * Without a device cgroup KFD gives a process all GPUs of the host, and ROCm fails on the first that it has no render
+ * node of. Those that a device cgroup hides from this process do not count.
+ */
 void check_rootless(const std::vector<size_t> &gpus, const Inventory &inventory, bool rootless)
 {
     // What the device cgroup keeps from this process, KFD keeps from the container.
@@ -74,16 +37,16 @@ void check_rootless(const std::vector<size_t> &gpus, const Inventory &inventory,
                     std::to_string(there - 1) + "'), or run the engine as root");
 }
 
-Notes override_notes(const std::vector<size_t> &gpus, const Inventory &inventory,
-                     const std::vector<std::string> &environment)
+/** Where `environment` has HSA_OVERRIDE_GFX_VERSION, or that for one GPU, somebody has thought of it. */
+void note_overrides(const std::vector<size_t> &gpus, const Inventory &inventory,
+                    const std::vector<std::string> &environment, Notes &notes)
 {
-    Notes notes;
     const auto is_override = [](std::string_view entry) {
         const std::string_view name = entry.substr(0, entry.find('='));
         return name == override_variable || name.starts_with(std::string(override_variable) + "_");
     };
     if (std::any_of(environment.begin(), environment.end(), is_override))
-        return notes;
+        return;
     std::set<unsigned> seen;
     for (const size_t gpu : gpus) {
         const GfxVersion gfx = inventory.gpus[gpu].kfd.gfx;
@@ -92,15 +55,21 @@ Notes override_notes(const std::vector<size_t> &gpus, const Inventory &inventory
             notes.push_back({LogLevel::Info, "ROCm of the image may not know " + name_of(gfx) + "; if so, " +
                                                  hint + " in the container's environment is worth a try"});
     }
-    return notes;
 }
+
+} // namespace
 
 Edits AmdInputs::plan(Notes &notes) const
 {
     check_rootless(chosen, inventory, is_rootless);
-    Edits edits = amd_kfd::plan(inventory, nodes);
-    const Notes hints = override_notes(chosen, inventory, environment);
-    notes.insert(notes.end(), hints.begin(), hints.end());
+    Edits edits;
+    if (chosen.empty())
+        return edits;
+    edits.nodes.push_back(driver_node(inventory.host_root, "/dev/kfd", inventory.kfd.value()));
+    for (const size_t gpu : chosen)
+        add_drm_nodes(inventory.gpus[gpu].drm, inventory.host_root, by_path_prefix(inventory.gpus[gpu]),
+                      edits);
+    note_overrides(chosen, inventory, environment, notes);
     return edits;
 }
 

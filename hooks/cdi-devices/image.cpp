@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/contains.h"
 #include "base/dotted_version.h"
-#include "cdi-devices/plan/driver_plan.h"
+#include "base/letters.h"
 #include "libraries/injected_directories.h"
 #include "nvidia/cuda_compat.h"
 
@@ -62,6 +64,13 @@ try {
 }
 
 } // namespace
+
+bool is_gpu_node(std::string_view name)
+{
+    constexpr std::string_view start = "nvidia";
+    return name.starts_with(start) && name.size() > start.size() &&
+           std::all_of(name.begin() + start.size(), name.end(), is_digit);
+}
 
 bool needs_image(const VendorActions &actions)
 {

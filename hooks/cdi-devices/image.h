@@ -11,6 +11,12 @@
 
 namespace ogh::cdi_devices {
 
+/** Where the driver's libraries look for which GPUs EGL may show. */
+constexpr const char *egl_profile_path = "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
+
+/** Whether a node of /dev is a GPU's, by its name: "nvidia0", and not "nvidiactl". */
+bool is_gpu_node(std::string_view name);
+
 /** What the plan must know of the container's image; hostile. */
 struct Image {
     LoaderImage loader;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <linux/capability.h>
-
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,7 +17,6 @@
 #include "cdi-devices/plan/vendor_hooks.h"
 #include "cdi-devices/request/device_choice.h"
 #include "cdi/spec_directories.h"
-#include "cgroup/device_cgroups.h"
 #include "hook/declared_options.h"
 #include "hook/gpu_lease.h"
 #include "hook/hook.h"
@@ -141,7 +138,7 @@ HostListing list_devices(const std::vector<cdi::SpecFile> &files, const Policy &
                          const Sysroot &sysroot)
 {
     HostListing list{
-        "devices", {}, {"device", "nodes", "mounts", "keys", "specification", "not done", "state"}, {}};
+        {"devices", {"device", "nodes", "mounts", "keys", "specification", "not done", "state"}}};
     const DeviceIndex index(files);
     for (const auto &[name, found] : index.devices()) {
         const cdi::ContainerEdits edits = combine({found});
@@ -159,8 +156,6 @@ HostListing list_devices(const std::vector<cdi::SpecFile> &files, const Policy &
 }
 
 constexpr const char *hook_name = "cdi-devices";
-
-constexpr const char *engine_origin = "annotations 'cdi.k8s.io/...'";
 
 /** podman takes devices otherwise; before 4.5.1 such annotations are the image's, which no default can keep from it. */
 DeviceRequest asked_of_engine(const Hook &hook, const Options &options)
@@ -201,7 +196,7 @@ void refuse_gpu(const std::string &name, const DeviceKeys &found)
 /** What the container asks of the leases. */
 LeaseRequest lease_of(const Hook &hook, const Request &asked, const Policy &policy, const Options &options)
 {
-    LeaseRequest request = lease_request(hook, asked, options.leases);
+    LeaseRequest request = lease_request(hook.config(), asked, options.leases);
     request.max_devices = policy.most();
     request.counted = {"pci", "char", "block", "cdi"};
     if (options.give_gpus)
@@ -239,12 +234,7 @@ public:
         Edits edits = plan(found.inputs, hook_.notes());
         for (NodeEdit &node : edits.nodes)
             node.is_of_driver = found.of_driver.contains(node.container_path);
-        hook_.say_notes();
-        hook_.carry_out(edits);
-        if (!lease)
-            return;
-        lease->note_rules(leased_rules_of(edits.nodes)); // now that they are given, as run_gpu_hook() does
-        lease->keep();
+        carry_out(hook_, edits, lease);
     }
 
 private:
@@ -330,7 +320,7 @@ private:
             const auto found = names.find(key);
             return found == names.end() ? key : quote(found->second) + " (" + key + ")";
         };
-        auto lease = take_lease(hook_, sysroot_, std::move(keys), lease_request, name_of, hook_.notes());
+        auto lease = take_lease(hook_, std::move(keys), lease_request, name_of);
         hook_.say_notes();
         return lease;
     }
@@ -401,11 +391,7 @@ void run(Hook &hook, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    std::vector<unsigned> linux_capabilities(ogh::device_cgroup_capabilities.begin(),
-                                             ogh::device_cgroup_capabilities.end());
-    linux_capabilities.push_back(CAP_MKNOD);
-    linux_capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its device
-    return ogh::run_hook(
-        "cdi-devices", "Gives a container devices by their CDI specifications",
-        [&](ogh::Hook &hook) { ogh::cdi_devices::run(hook, argc, argv); }, linux_capabilities);
+    return ogh::run_device_hook(ogh::cdi_devices::hook_name,
+                                "Gives a container devices by their CDI specifications",
+                                [&](ogh::Hook &hook) { ogh::cdi_devices::run(hook, argc, argv); });
 }

@@ -11,7 +11,7 @@ int main(int argc, char **argv)
         "ldcache-update", "Makes a container's loader find libraries that were put in", [&](ogh::Hook &hook) {
             std::vector<std::string> further;
             hook.cli().add(ogh::declared("--directory"), further);
-            hook.need_no_limit();
+            hook.options().needs_no_limit = true;
             if (!hook.parse(argc, argv))
                 return;
             const auto asked =

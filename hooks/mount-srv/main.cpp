@@ -9,7 +9,6 @@
 #include "hook/declared_options.h"
 #include "hook/hook.h"
 #include "listing/listing.h"
-#include "mount-srv/directory_request.h"
 #include "mount-srv/inventory.h"
 #include "mount-srv/plan.h"
 
@@ -19,9 +18,7 @@ namespace {
 
 struct Options {
     std::string source_dir = "/srv";
-    std::string target_dir = "/srv";
-    std::string writable = "by-name";
-    bool idmap = false;
+    Policy policy;
     std::optional<std::string> allow;
     std::optional<ListFormat> list;
     bool cdi = false;
@@ -30,10 +27,10 @@ struct Options {
 void add_options(CommandLine &cli, Options &options)
 {
     cli.add(declared("--source-dir"), options.source_dir);
-    cli.add(declared("--target-dir"), options.target_dir);
+    cli.add(declared("--target-dir"), options.policy.target_dir);
     cli.add_choice(declared("--writable", "mount-srv"), {"by-name", "never"},
-                   [&](const std::string &name) { options.writable = name; });
-    cli.add(declared("--idmap"), options.idmap);
+                   [&](const std::string &name) { options.policy.writable_by_name = name == "by-name"; });
+    cli.add(declared("--idmap"), options.policy.idmap);
     cli.add(declared("--allow", "mount-srv"), options.allow);
     add_list_options(cli, declared("--list"), declared("--format"), ListFormats::Common, options.list);
     cli.add(declared("--cdi", "mount-srv"), options.cdi);
@@ -41,12 +38,10 @@ void add_options(CommandLine &cli, Options &options)
 
 Policy policy_of(const Options &options)
 {
-    Policy policy;
-    policy.target_dir = absolute_directory(options.target_dir, "--target-dir");
+    Policy policy = options.policy;
+    policy.target_dir = absolute_directory(policy.target_dir, "--target-dir");
     if (policy.target_dir != "/")
         InnerPath::parse(policy.target_dir); // refuses what is no plain path before anything is planned
-    policy.writable_by_name = options.writable == "by-name";
-    policy.idmap = options.idmap;
     if (options.allow)
         policy.allow = parse_allow(*options.allow);
     return policy;
@@ -79,9 +74,11 @@ void print_cdi(Hook &hook, const std::vector<std::string> &words, const Inventor
                const Policy &policy)
 {
     const auto names = device_names(inventory, policy, hook.notes());
-    const std::string text =
-        cdi_text({.hook = "mount-srv", .words = words, .devices = devices_named(names), .kind = ""},
-                 hook.sysroot(), hook.notes());
+    const std::string text = cdi_text({.hook = "mount-srv",
+                                       .options = words,
+                                       .timeout = hook_timeout(std::chrono::seconds(0)),
+                                       .devices = devices_named(names)},
+                                      false, hook.sysroot(), hook.notes());
     hook.say_notes();
     Hook::print(text);
 }

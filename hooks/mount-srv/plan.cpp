@@ -20,6 +20,24 @@ bool is_writable(const Directory &directory, const Policy &policy)
 
 namespace {
 
+constexpr std::string_view read_only_suffix = ":ro";
+
+void check_name(const std::string &name, const RequestValue &asked)
+{
+    const auto refused = [&](const std::string &why) {
+        return Error(ErrorKind::Usage,
+                     "the " + asked.origin + " " + why + " in " + quote(asked.value) +
+                         "; it takes 'all', 'none' or directory names, separated by commas");
+    };
+    if (name == "none")
+        throw refused("has 'none' beside others");
+    if (name.empty())
+        throw refused("has an empty name");
+    if (name == "." || name == ".." || name.find('/') != std::string::npos ||
+        name.find('\0') != std::string::npos)
+        throw refused("has " + quote(name) + ", which is no directory name,");
+}
+
 /** For who writes what engines take for volumes: "", or what to do instead, in front of what else is to be said. */
 std::string about_suffix(const std::string &name)
 {
@@ -102,6 +120,28 @@ std::string why_nothing(const DirectoryRequest &request, const Inventory &invent
 
 } // namespace
 
+DirectoryRequest parse_directory_request(const RequestValue &asked)
+{
+    DirectoryRequest request;
+    if (trimmed(asked.value) == "none")
+        return request;
+    for (std::string name : split_list(asked.value)) {
+        const bool read_only = name.ends_with(read_only_suffix);
+        if (read_only)
+            name = trimmed(std::string_view(name).substr(0, name.size() - read_only_suffix.size()));
+        check_name(name, asked);
+        if (name == "all") {
+            request.all = true;
+            request.all_read_only = request.all_read_only || read_only;
+            continue;
+        }
+        request.names.insert(name);
+        if (read_only)
+            request.read_only.insert(name);
+    }
+    return request;
+}
+
 std::set<std::string> parse_allow(const std::string &list)
 {
     std::set<std::string> names;
@@ -145,7 +185,7 @@ Edits plan(const DirectoryRequest &request, const Inventory &inventory, const Po
 
 HostListing list_directories(const Inventory &inventory, const Policy &policy)
 {
-    HostListing list{"directories", {}, {"name", "access", "path", "state"}, {}};
+    HostListing list{{"directories", {"name", "access", "path", "state"}}};
     list.none = "nothing in " + quote(inventory.source_dir) + " can be given";
     for (const Directory &directory : inventory.directories) {
         const std::string state = is_allowed(directory.name, policy) ? directory.problem : "not allowed";

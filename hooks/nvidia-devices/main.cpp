@@ -14,9 +14,7 @@
 #include "base/text.h"
 #include "hook/declared_options.h"
 #include "hook/gpu_hook.h"
-#include "hook/gpu_vendor.h"
 #include "host/host_file.h"
-#include "host/pci_devices.h"
 #include "host/sysroot.h"
 #include "image/container_view.h"
 #include "kernel/directory_entries.h"
@@ -39,24 +37,6 @@
 namespace ogh::nvidia_devices {
 
 namespace {
-
-/** NVIDIA's GPUs, and the files of their driver. */
-class NvidiaGpus final : public GpuVendor {
-public:
-    NvidiaGpus();
-    void add_options(CommandLine &cli) override;
-    void check_options(const CommonOptions &common, bool is_for_cdi) override;
-    GpuList list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const override;
-    std::unique_ptr<GpuHost> look(const Sysroot &sysroot, const GpuRequest &request,
-                                  Notes &notes) const override;
-
-private:
-    std::string driver_root_ = "/";
-    CountMeans count_means_ = CountMeans::First;
-    std::optional<std::string> allow_capabilities_;
-    std::optional<std::string> allow_imex_;
-    ExtrasOptions extras_;
-};
 
 constexpr const char *module_directory = "/sys/module/nvidia";
 constexpr size_t most_text = 4096; // a page, as each file of sysfs
@@ -140,25 +120,11 @@ void name_instances_for(const Selectors &selectors, const SelectionPolicy &polic
     }
 }
 
-/** A host with NVIDIA's driver, and what a container wants of it. */
-class NvidiaHost final : public GpuHost {
-public:
-    NvidiaHost(DriverPlaces places, Inventory inventory, std::vector<Candidate> gpus, Extras extras);
-    [[nodiscard]] GpuUsers find_users(const Processes &processes, const Monitors &monitors) const override;
-    [[nodiscard]] std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen, Hook &hook,
-                                                          Notes &notes) override;
-
-private:
-    DriverPlaces places_;
-    Inventory inventory_; ///< moved into what gather() returns
-    Extras extras_;
-};
-
 TreeRecord record_for(const GpuSelection &selection, const Inventory &inventory)
 {
     TreeRecord record{selection.capabilities};
     // Only the profile for graphics names GPUs: a second request for another GPU otherwise finds all there.
-    if (selection.capabilities.has(Capability::Graphics) || selection.capabilities.has(Capability::Display)) {
+    if (selection.capabilities.has_any(for_graphics)) {
         for (const size_t gpu : selection.gpus)
             record.minors.insert(inventory.gpus[gpu].information.minor.value());
     }
@@ -185,7 +151,7 @@ DriverTree read_requested_tree(const DriverPlaces &places, const GpuSelection &s
         tree.record = joined(tree.record, *before);
         tree.is_there = tree.record == *before;
     }
-    tree.files = read_driver_files(places, {tree.version, tree.record.capabilities, is_required}, notes);
+    tree.files = read_driver_files(places, tree.version, tree.record.capabilities, is_required, notes);
     return tree;
 }
 
@@ -220,115 +186,134 @@ void read_files(const DriverPlaces &places, Hook &hook, NvidiaInputs &inputs, No
             find_own_tools(reader, *hook.config(), inputs.selection.capabilities, tree_directory);
 }
 
-NvidiaHost::NvidiaHost(DriverPlaces places, Inventory inventory, std::vector<Candidate> gpus, Extras extras)
-    : GpuHost(std::move(gpus)), places_(std::move(places)), inventory_(std::move(inventory)),
-      extras_(std::move(extras))
-{
-}
-
-GpuUsers NvidiaHost::find_users(const Processes &processes, const Monitors &monitors) const
-{
-    return nvidia_devices::find_users(places_.sysroot, inventory_, processes, monitors);
-}
-
-std::unique_ptr<const GpuInputs> NvidiaHost::gather(const std::vector<size_t> &chosen, Hook &hook,
-                                                    Notes &notes)
-{
-    auto inputs = std::make_unique<NvidiaInputs>();
-    inputs->selection = selection_of(chosen, inventory_);
-    read_chosen(places_.sysroot, inventory_, inputs->selection.instances);
-    inputs->selection.capabilities = extras_.capabilities;
-    inputs->selection.imex_channels = extras_.imex_channels;
-    inputs->requirements = extras_.requirements;
-    inputs->nodes = read_device_nodes(places_.sysroot, inventory_, inputs->selection);
-    inputs->inventory = std::move(inventory_);
-    if (extras_.has_files)
-        read_files(places_, hook, *inputs, notes);
-    return inputs;
-}
-
-/**
- * The units of nvidia-container-toolkit 1.18 and later write /var/run/cdi/nvidia.yaml. `none` gives what the driver says of
- * itself; and, if any are named, capabilities.
- */
-NvidiaGpus::NvidiaGpus()
-    : GpuVendor({.name = "nvidia-devices",
-                 .description = "Gives a container NVIDIA GPUs of the host",
-                 .tags = {"nvidia", "cuda"},
-                 .cdi = {"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}},
-                 .plugin_names = nvidia_plugin_names(),
-                 .asked_of_tools =
-                     [this](const Config &config) { return nvidia_visible_devices(config, count_means_); },
-                 .is_served_by_tools = has_vendor_hook,
-                 .has_use_for_none = true})
-{
-}
-
-void NvidiaGpus::add_options(CommandLine &cli)
-{
-    cli.add(declared("--driver-root"), driver_root_);
-    cli.add_choice(declared("--count-means"), {"first", "any"}, [this](const std::string &name) {
-        count_means_ = name == "any" ? CountMeans::Any : CountMeans::First;
-    });
-    cli.add(declared("--capabilities"), extras_.capabilities);
-    cli.add(declared("--allow-capabilities"), allow_capabilities_);
-    cli.add(declared("--allow-imex"), allow_imex_);
-}
-
-void NvidiaGpus::check_options(const CommonOptions &common, bool is_for_cdi)
-{
-    if (extras_.capabilities && !common.request && !is_for_cdi)
-        throw Error(ErrorKind::Usage, "--capabilities needs --request");
-    if (count_means_ == CountMeans::Any && common.request != "env")
-        throw Error(ErrorKind::Usage, "--count-means any needs --request env");
-    if (allow_capabilities_)
-        extras_.allow_capabilities =
-            parse_allowed_capabilities({*allow_capabilities_, "option '--allow-capabilities'"});
-    if (allow_imex_)
-        extras_.allow_imex = ImexPolicy({*allow_imex_, "option '--allow-imex'"});
-}
-
-GpuList NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const
-{
-    Inventory inventory = read_inventory(sysroot, notes);
-    require_gpu(inventory);
-    name_instances_for({}, policy, {sysroot, driver_root_}, inventory, notes);
-    auto gpus = candidates(inventory);
-    if (!policy.ignores_health)
-        mark_dead(gpus, PciDevices(sysroot).dead_among(addresses_of(gpus)));
-    HostListing listing = list_gpus(inventory, gpus, policy);
-    if (const auto channels = imex_fact(inventory, extras_.allow_imex))
-        listing.facts.emplace_back("imex", *channels);
-    const auto find = [&sysroot, inventory = std::move(inventory)](const auto &processes,
-                                                                   const auto &monitors) {
-        return find_users(sysroot, inventory, processes, monitors);
-    };
-    return {std::move(listing), std::move(gpus), find};
-}
-
-std::unique_ptr<GpuHost> NvidiaGpus::look(const Sysroot &sysroot, const GpuRequest &request,
-                                          Notes &notes) const
-{
-    Extras extras = extras_of(request, extras_);
-    Inventory inventory = find_gpus(sysroot, notes);
-    // No error: nobody has asked for a GPU in this container.
-    if (!inventory.has_driver && (request.asked.may_go_without() || request.selectors.none)) {
-        notes.push_back({LogLevel::Info, "nothing to do: this host has no NVIDIA driver"});
-        return nullptr;
+/** A host with NVIDIA's driver, and what a container wants of it. */
+class NvidiaHost final : public GpuHost {
+public:
+    /** @param allow_imex must outlive it */
+    NvidiaHost(DriverPlaces places, Inventory inventory, Extras extras, const ImexPolicy &allow_imex)
+        : GpuHost(nvidia_devices::candidates(inventory)), places_(std::move(places)),
+          inventory_(std::move(inventory)), extras_(std::move(extras)), allow_imex_(allow_imex)
+    {
     }
-    require_driver(inventory);
-    require_imex_channels(inventory, extras.imex_channels);
-    const DriverPlaces places{sysroot, driver_root_};
-    name_instances_for(request.selectors, request.policy, places, inventory, notes);
-    read_instances(sysroot, inventory, meant_instances(request.selectors, inventory));
-    if (request.selectors.allowed)
-        read_access(sysroot, inventory);
-    auto gpus = candidates(inventory);
-    if (!request.policy.ignores_health)
-        mark_dead(gpus,
-                  PciDevices(sysroot).dead_among(addresses_meant(request.selectors, gpus, request.policy)));
-    return std::make_unique<NvidiaHost>(places, std::move(inventory), std::move(gpus), std::move(extras));
-}
+
+    [[nodiscard]] HostListing table(const SelectionPolicy &policy) const override
+    {
+        HostListing listing = list_gpus(inventory_, candidates(), policy);
+        if (const auto channels = imex_fact(inventory_, allow_imex_))
+            listing.facts.emplace_back("imex", *channels);
+        return listing;
+    }
+
+    [[nodiscard]] GpuUsers find_users(const Processes &processes, const Monitors &monitors) const override
+    {
+        return nvidia_devices::find_users(places_.sysroot, inventory_, processes, monitors);
+    }
+
+    [[nodiscard]] std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen, Hook &hook,
+                                                          Notes &notes) override
+    {
+        auto inputs = std::make_unique<NvidiaInputs>();
+        inputs->selection = selection_of(chosen, inventory_);
+        read_chosen(places_.sysroot, inventory_, inputs->selection.instances);
+        inputs->selection.capabilities = extras_.capabilities;
+        inputs->selection.imex_channels = extras_.imex_channels;
+        inputs->requirements = extras_.requirements;
+        inputs->nodes = read_device_nodes(places_.sysroot, inventory_, inputs->selection);
+        inputs->inventory = std::move(inventory_);
+        if (extras_.has_files)
+            read_files(places_, hook, *inputs, notes);
+        return inputs;
+    }
+
+private:
+    DriverPlaces places_;
+    Inventory inventory_; ///< moved into what gather() returns
+    Extras extras_;
+    const ImexPolicy &allow_imex_;
+};
+
+/** NVIDIA's GPUs, and the files of their driver. */
+class NvidiaGpus final : public GpuVendor {
+public:
+    /**
+     * The units of nvidia-container-toolkit 1.18 and later write /var/run/cdi/nvidia.yaml. `none` gives what the driver says of
+     * itself; and, if any are named, capabilities.
+     */
+    NvidiaGpus()
+        : GpuVendor(
+              {.name = "nvidia-devices",
+               .description = "Gives a container NVIDIA GPUs of the host",
+               .tags = {"nvidia", "cuda"},
+               .cdi = {"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}},
+               .plugin = {.names = nvidia_plugin_names(), .is_served_by_tools = has_vendor_hook},
+               .asked_of_tools =
+                   [this](const Config &config) { return nvidia_visible_devices(config, count_means_); },
+               .has_use_for_none = true})
+    {
+    }
+
+    void add_options(CommandLine &cli) override
+    {
+        cli.add(declared("--driver-root"), driver_root_);
+        cli.add_choice(declared("--count-means"), {"first", "any"}, [this](const std::string &name) {
+            count_means_ = name == "any" ? CountMeans::Any : CountMeans::First;
+        });
+        cli.add(declared("--capabilities"), extras_.capabilities);
+        cli.add(declared("--allow-capabilities"), allow_capabilities_);
+        cli.add(declared("--allow-imex"), allow_imex_);
+    }
+
+    void check_options(const CommonOptions &common, bool is_for_cdi) override
+    {
+        if (extras_.capabilities && !common.request && !is_for_cdi)
+            throw Error(ErrorKind::Usage, "--capabilities needs --request");
+        if (count_means_ == CountMeans::Any && common.request != "env")
+            throw Error(ErrorKind::Usage, "--count-means any needs --request env");
+        if (allow_capabilities_)
+            extras_.allow_capabilities =
+                parse_allowed_capabilities({*allow_capabilities_, "option '--allow-capabilities'"});
+        if (allow_imex_)
+            extras_.allow_imex = ImexPolicy({*allow_imex_, "option '--allow-imex'"});
+    }
+
+    std::unique_ptr<GpuHost> look_at_all(const Sysroot &sysroot, const SelectionPolicy &policy,
+                                         Notes &notes) const override
+    {
+        Inventory inventory = read_inventory(sysroot, notes);
+        require_gpu(inventory);
+        const DriverPlaces places{sysroot, driver_root_};
+        name_instances_for({}, policy, places, inventory, notes);
+        return std::make_unique<NvidiaHost>(places, std::move(inventory), Extras(), extras_.allow_imex);
+    }
+
+    std::unique_ptr<GpuHost> look(const Sysroot &sysroot, const GpuRequest &request,
+                                  Notes &notes) const override
+    {
+        Extras extras = extras_of(request, extras_);
+        Inventory inventory = find_gpus(sysroot, notes);
+        // No error: nobody has asked for a GPU in this container.
+        if (!inventory.has_driver && (request.asked.may_go_without() || request.selectors.none)) {
+            notes.push_back({LogLevel::Info, "nothing to do: this host has no NVIDIA driver"});
+            return nullptr;
+        }
+        require_driver(inventory);
+        require_imex_channels(inventory, extras.imex_channels);
+        const DriverPlaces places{sysroot, driver_root_};
+        name_instances_for(request.selectors, request.policy, places, inventory, notes);
+        read_instances(sysroot, inventory, meant_instances(request.selectors, inventory));
+        if (request.selectors.allowed)
+            read_access(sysroot, inventory);
+        return std::make_unique<NvidiaHost>(places, std::move(inventory), std::move(extras),
+                                            extras_.allow_imex);
+    }
+
+private:
+    std::string driver_root_ = "/";
+    CountMeans count_means_ = CountMeans::First;
+    std::optional<std::string> allow_capabilities_;
+    std::optional<std::string> allow_imex_;
+    ExtrasOptions extras_;
+};
 
 } // namespace
 

@@ -40,7 +40,6 @@ void take(const std::string &sysroot, pid_t init, std::chrono::seconds wait)
     LeaseRequest asked;
     asked.init = init;
     asked.container = std::string(64, 'c');
-    asked.program = "/usr/bin/some-program";
     asked.demand = {{"nvidia:0000:01:00.0"}, 0, {}, LeaseMode::Exclusive};
     asked.wait = wait;
     asked.runtime = ::getppid();

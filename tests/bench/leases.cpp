@@ -50,7 +50,6 @@ LeaseRequest request(pid_t init, Demand demand)
     LeaseRequest asked;
     asked.init = init;
     asked.container = std::string(64, 'c');
-    asked.program = "/usr/bin/some-program";
     asked.demand = std::move(demand);
     asked.runtime = ::getppid();
     return asked;

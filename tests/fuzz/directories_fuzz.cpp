@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mount-srv/directory_request.h"
 #include "mount-srv/inventory.h"
 #include "mount-srv/plan.h"
 #include "promise.h"

@@ -9,7 +9,7 @@
 #include "base/little_endian.h"
 #include "base/unique_fd.h"
 #include "libraries/directory_libraries.h"
-#include "loader/elf_library.h"
+#include "loader/elf_file.h"
 #include "loader/glibc_versions.h"
 #include "promise.h"
 #include "target.h"

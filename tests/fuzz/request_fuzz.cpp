@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "hook/options.h"
-#include "mount-srv/directory_request.h"
+#include "mount-srv/plan.h"
 #include "promise.h"
 #include "request/request.h"
 #include "target.h"

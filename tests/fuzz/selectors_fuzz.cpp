@@ -112,7 +112,7 @@ std::optional<Selectors> check_selectors(const RequestValue &asked)
 enum class Groups { Count, DoNotCount };
 
 /** By index, address or name, or as one of a group. */
-bool is_named(const Selectors &selectors, const Candidate &candidate, Groups groups = Groups::Count)
+bool names_it(const Selectors &selectors, const Candidate &candidate, Groups groups = Groups::Count)
 {
     const auto means = [&](const Selector &selector) {
         if (const auto *range = std::get_if<IndexRange>(&selector.what))
@@ -141,8 +141,8 @@ void check_chosen(const std::vector<size_t> &places, const std::vector<Candidate
     for (size_t i = 0; i < candidates.size(); ++i) {
         const Candidate &candidate = candidates[i];
         const bool chosen = std::find(places.begin(), places.end(), i) != places.end();
-        const bool allowed = !policy.allow || policy.allow->all || is_named(*policy.allow, candidate);
-        const bool named = is_named(selectors, candidate);
+        const bool allowed = !policy.allow || policy.allow->all || names_it(*policy.allow, candidate);
+        const bool named = names_it(selectors, candidate);
         const bool of_group = has_name(candidate.groups, selectors.any_of);
         const bool any = selectors.any != 0 && selectors.any_of.empty();
         const bool wanted = named || of_group ||
@@ -151,7 +151,7 @@ void check_chosen(const std::vector<size_t> &places, const std::vector<Candidate
         const bool usable = candidate.problem.empty() && allowed;
         require(!chosen || usable, "what is chosen may be given");
         require(!chosen || wanted, "what is chosen was asked for");
-        require(chosen || !is_named(selectors, candidate, Groups::DoNotCount), "what was named is chosen");
+        require(chosen || !names_it(selectors, candidate, Groups::DoNotCount), "what was named is chosen");
         require(chosen || !usable || !wanted || selectors.any != 0 || is_cut, "'all' is all");
     }
 }
@@ -207,7 +207,7 @@ void check_capabilities(const Outcome<Capabilities> &outcome)
         return;
     require(*outcome.value != Capabilities{}, "something is always wanted");
     for (const Capability each : {Capability::Gds, Capability::Gdrcopy, Capability::Mofed})
-        require(outcome.value->has(each) == outcome.value->named.contains(each), "'all' is not all of these");
+        require(outcome.value->has(each) == outcome.value->named.has(each), "'all' is not all of these");
 }
 
 void check_channels(const RequestValue &asked)

@@ -21,26 +21,26 @@ json read_record(const Value &value)
 {
     Fields fields(value);
     json record = json::object();
-    if (auto text = fields.text("text"); !text.empty())
+    if (auto text = fields.take("text").text(); !text.empty())
         record["text"] = std::move(text);
-    if (const auto number = fields.number("number"); number != 0)
+    if (const auto number = fields.take("number").number(); number != 0)
         record["number"] = number;
-    if (const auto small = fields.small_number("small"))
+    if (const auto small = fields.take("small").small_number())
         record["small"] = *small;
-    if (fields.flag("flag"))
+    if (fields.take("flag").flag())
         record["flag"] = true;
-    if (auto texts = fields.texts("texts"); !texts.empty())
+    if (auto texts = fields.take("texts").texts(); !texts.empty())
         record["texts"] = std::move(texts);
-    if (const auto notes = fields.take("notes")) {
+    if (const Value notes = fields.take("notes"); !notes.is_null()) {
         // As annotations: nobody wants to know what they say.
-        const Fields names(*notes, Case::Exact);
+        const Fields names(notes, Case::Exact);
         names.check_texts();
         if (!names.empty())
             record["notes"] = true;
     }
-    if (const auto part = fields.take("part"))
-        record["part"] = read_record(*part);
-    for (const Value &part : fields.list("parts"))
+    if (const Value part = fields.take("part"); !part.is_null())
+        record["part"] = read_record(part);
+    for (const Value &part : fields.take("parts").list())
         record["parts"].push_back(read_record(part));
     fields.finish();
     return record;

@@ -36,11 +36,13 @@ lint_tidy() {
     run_tidy '/(admin|common|hooks)/.*\.cpp$'
 }
 
-# The same for what was changed since TIDY_BASE (the commit before the last one).
+# The same for what was changed since TIDY_BASE: since what was pushed last, or by the last commit where all is pushed.
 lint_tidy_changed() {
-    local changed
+    local changed base git=(git -c safe.directory="$PWD")
+    base=$("${git[@]}" merge-base HEAD '@{upstream}' 2>/dev/null) || base=
+    [ -n "$base" ] && [ "$base" != "$("${git[@]}" rev-parse HEAD)" ] || base=HEAD~1
     # What has no history, such as an archive, is not checked here: tests/long checks all.
-    changed=$(git -c safe.directory="$PWD" diff --name-only --diff-filter=d "${TIDY_BASE:-HEAD~1}" -- \
+    changed=$("${git[@]}" diff --name-only --diff-filter=d "${TIDY_BASE:-$base}" -- \
         'admin/*.cpp' 'common/*.cpp' 'hooks/*.cpp' 2>/dev/null) || return 0
     [ -n "$changed" ] || return 0
     printf '%s\n' "$changed"

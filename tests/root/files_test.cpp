@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -88,10 +90,10 @@ struct Image : Sandbox {
         return text.str();
     }
 
-    void expect_refused(const Edits &edits, const std::string &words)
+    void expect_refused(const Edits &edits, const std::string &words, const Conditions &conditions = {})
     {
         const Lines before = image();
-        BOOST_TEST(refused(commit(edits), words));
+        BOOST_TEST(refused(commit(edits, conditions), words));
         BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     }
@@ -122,6 +124,17 @@ BOOST_FIXTURE_TEST_CASE(where_renames_know_no_flags_files_are_replaced_all_the_s
     BOOST_TEST(done(commit(file_at({"/etc/old", "/etc/new"}), without_flags)));
     BOOST_TEST(text("etc/old") == "ours, /etc/old");
     BOOST_TEST(text("etc/new") == "ours, /etc/new");
+}
+
+BOOST_FIXTURE_TEST_CASE(of_one_that_cannot_be_written_whole_nothing_is_left, Image)
+{
+    start();
+    const Conditions full{.first = [] {
+        constexpr rlimit few{8, 8};
+        check_call(::setrlimit(RLIMIT_FSIZE, &few), "setrlimit");
+        ::signal(SIGXFSZ, SIG_IGN);
+    }};
+    expect_refused(file_at({"/etc/new", "/etc/old"}), "cannot write", full);
 }
 
 BOOST_FIXTURE_TEST_CASE(whoever_has_the_old_file_open_still_reads_it, Image)

@@ -2,14 +2,18 @@
 //
 // Leases of containers that are known by their cgroup: those without a pid namespace of their own, and idle ones.
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/bpf.h>
+#include <linux/futex.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,8 +23,11 @@
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -100,7 +107,7 @@ struct Cgroups : CgroupHost {
     LeaseRequest idle_one(const Init &init, const std::string &cgroup) const
     {
         LeaseRequest asked = LeaseHost::request(init, {"n:0"});
-        asked.program = "/tmp/gdn-init";
+        asked.idle_init = true;
         asked.cgroups_path = cgroup;
         return asked;
     }
@@ -186,22 +193,66 @@ private:
     Version version_ = Version::One;
 };
 
+/** What an Init's program is given: a FIFO that hears of it, and a node. */
+using Words = std::vector<std::string>;
+
+void say_done(const Words &words)
+{
+    const UniqueFd done(::open(words[0].c_str(), O_WRONLY | O_CLOEXEC));
+    check_call(::write(done.get(), "\n", 1), "write to a FIFO");
+}
+
+/** So that an init gets them too. */
+sigset_t block_signals()
+{
+    sigset_t all{};
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    ::sigemptyset(&all);
+    ::sigaddset(&all, SIGUSR1);
+    return all;
+}
+
+void wait_until_told()
+{
+    const sigset_t signals = block_signals();
+    ::sigwaitinfo(&signals, nullptr);
+}
+
+void open_when_told(const Words &words)
+{
+    block_signals();
+    say_done(words);
+    wait_until_told();
+    ::open(words[1].c_str(), O_RDWR);
+    say_done(words);
+}
+
+void move_when_told(const Words &words)
+{
+    block_signals();
+    ::dup2(::open(words[1].c_str(), O_RDWR), 9);
+    ::close_range(3, 8, 0);
+    say_done(words);
+    wait_until_told();
+    ::dup2(9, 8);
+    ::close(9);
+    say_done(words);
+}
+
 /** An init that only waits, and does something when it is told to. */
 class Told : public TempDirectory {
 public:
-    /** @param first, then: what a shell does first, and when it is told to */
-    explicit Told(const std::string &first, const std::string &then)
+    Told(Init::Program program, const std::string &node)
     {
-        const std::string wait = "read line < " + path("go") + "\n";
-        const std::string say = "echo > " + path("done") + "\n";
-        init.emplace(first + "\n" + say + wait + then + "\n" + say + wait);
+        init.emplace(program, Words{path("done"), node});
         wait_for_it();
     }
 
     /** Until it has done it, or has ended. */
     void tell() const
     {
-        check_call(::write(go_.get(), "\n", 1), "write to a fifo");
+        ::kill(init->pid(), SIGUSR1);
         wait_for_it();
     }
 
@@ -233,9 +284,82 @@ private:
         return UniqueFd(::open(path(name).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     }
 
-    UniqueFd go_{fifo("go")};
     UniqueFd done_{fifo("done")};
 };
+
+/** Another process has the same descriptors, closes that one when it is told to, and ends. */
+void have_it_closed(int file, const Words &words)
+{
+    std::signal(SIGCHLD, SIG_IGN);
+    block_signals();
+    if (::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr) != 0)
+        return say_done(words);
+    wait_until_told();
+    ::close(file);
+    ::_exit(0);
+}
+
+void poll_what_is_closed(const Words &words)
+{
+    pollfd waits_for{::open(words[1].c_str(), O_RDWR), 0, 0};
+    have_it_closed(waits_for.fd, words);
+    ::poll(&waits_for, 1, -1);
+}
+
+void send_what_is_closed(const Words &words)
+{
+    const int file = ::open(words[1].c_str(), O_RDWR);
+    int ends[2] = {};
+    check_call(::pipe2(ends, O_NONBLOCK), "pipe2");
+    while (::write(ends[1], "full", 1) == 1)
+        continue;
+    check_call(::fcntl(ends[1], F_SETFL, 0), "fcntl");
+    have_it_closed(file, words);
+    ::sendfile(ends[1], file, nullptr, 1);
+}
+
+void read_from_a_pipe(const Words & /*words*/)
+{
+    int ends[2] = {};
+    check_call(::pipe(ends), "pipe");
+    char byte = 0;
+    static_cast<void>(::read(ends[0], &byte, 1));
+}
+
+void suspend(const Words & /*words*/)
+{
+    sigset_t none{};
+    ::sigemptyset(&none);
+    ::sigsuspend(&none);
+}
+
+void wait_for_a_signal(const Words & /*words*/)
+{
+    wait_until_told();
+}
+
+void sleep_long(const Words & /*words*/)
+{
+    ::sleep(1000);
+}
+
+void sleep_by_poll(const Words & /*words*/)
+{
+    ::poll(nullptr, 0, -1);
+}
+
+void sleep_by_select(const Words & /*words*/)
+{
+    ::select(0, nullptr, nullptr, nullptr, nullptr);
+}
+
+void wait_for_a_futex(const Words & /*words*/)
+{
+    int word = 0;
+    ::syscall(SYS_futex, &word, FUTEX_WAIT, 0, nullptr, nullptr, 0);
+}
+
+void just_pause(const Words & /*words*/) {}
 
 /** Starts a process in the pid namespace of an init, with which it ends. @param flags of unshare(2) */
 Child start_beside(const Init &init, int flags = 0)
@@ -267,14 +391,14 @@ pid_t process_beside(const Init &init)
 }
 
 /** An init that does that at each step of taking its device; one of both has it afterwards. */
-void check_at_each_step(const std::string &before, const std::string &once_told, long more = -1)
+void check_at_each_step(Init::Program program, long more = -1)
 {
     int change = 0;
     for (bool reached = true; reached; ++change) {
         Deprivable host;
         host.device = {DeviceRule::Type::Char, 1, 5, access_read | access_write};
         const std::string node = host.path("dev/c1-5");
-        const Told told("node=" + node + "\n" + before, once_told);
+        const Told told(program, node);
         host.init_ = &*told.init;
         host.start(1);
         reached = false;
@@ -580,13 +704,97 @@ BOOST_FIXTURE_TEST_CASE(a_filesystem_that_never_answers_holds_nobody_up, Depriva
 
 BOOST_AUTO_TEST_CASE(an_init_that_opens_the_device_while_it_is_taken_does_not_keep_it)
 {
-    check_at_each_step("", "exec 9<> $node");
+    check_at_each_step(open_when_told);
 }
 
 BOOST_AUTO_TEST_CASE(an_init_that_moves_its_descriptors_while_they_are_looked_at_does_not_keep_it)
 {
-    check_at_each_step("exec 9<> $node", "exec 8>&9 9>&-",
+    check_at_each_step(move_when_told,
                        SYS_getdents64); // the names are read, and looked up afterwards
+}
+
+/** Which system call it is in; "" if that is unknown. */
+static std::string call_of(pid_t pid)
+{
+    std::string number;
+    std::ifstream("/proc/" + std::to_string(pid) + "/syscall") >> number;
+    return number;
+}
+
+struct Hiding {
+    Init::Program program;
+    long call;
+};
+
+BOOST_AUTO_TEST_CASE(an_init_whose_system_call_keeps_the_device_open_is_ended)
+{
+    for (const auto &[program, call] :
+         {Hiding{poll_what_is_closed, SYS_poll}, Hiding{send_what_is_closed, SYS_sendfile}}) {
+        Deprivable host;
+        host.device = {DeviceRule::Type::Char, 1, 5, access_read | access_write};
+        const std::string node = host.path("dev/c1-5");
+        const Told told(program, node);
+        while (call_of(told.init->pid()) != std::to_string(call))
+            ::usleep(1000);
+        ::kill(process_beside(*told.init), SIGUSR1);
+        while (told.has_open(node))
+            ::usleep(1000);
+        host.init_ = &*told.init;
+        host.start(1);
+        LeaseRequest asked = host.next(host.two);
+        asked.preemption.begin_within = 0ns;
+        while (host.leases_host.take(asked) == busy) // the other process is about to end
+            ::usleep(1000);
+        BOOST_TEST(host.holds(host.two));
+        BOOST_TEST(::waitpid(told.init->pid(), nullptr, WNOHANG) == told.init->pid());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_init_that_waits_for_no_file_lives)
+{
+    for (const auto program : {just_pause, suspend, wait_for_a_signal, sleep_long, sleep_by_poll,
+                               sleep_by_select, wait_for_a_futex}) {
+        Deprivable host;
+        const Init waiting(program);
+        host.init_ = &waiting;
+        host.start(1);
+        LeaseRequest asked = host.next(host.two);
+        asked.preemption.begin_within = 0ns;
+        BOOST_TEST(host.leases_host.take(asked) == 0);
+        BOOST_TEST(!host.can_open());
+        BOOST_TEST(::waitpid(waiting.pid(), nullptr, WNOHANG) == 0);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(what_an_init_that_does_not_rest_has_open_is_not_looked_at, Deprivable)
+{
+    const Init reading(read_from_a_pipe);
+    init_ = &reading;
+    start(1);
+    std::set<std::string> listed;
+    const auto look = [&](const Step &now) {
+        if (now.number != SYS_getdents64)
+            return;
+        const std::string process = "/proc/" + std::to_string(now.pid);
+        std::string number;
+        std::string fd;
+        std::ifstream(process + "/syscall") >> number >> fd;
+        const std::string opened = process + "/fd/" + std::to_string(std::stoi(fd, nullptr, 16));
+        listed.insert(std::filesystem::read_symlink(opened).string());
+    };
+    const Outcome outcome = in_stepped_child(
+        [&] {
+            LeaseRequest asked = next(two);
+            asked.preemption.begin_within = 0ns;
+            ::_exit(leases_host.take(asked));
+            return std::string();
+        },
+        SYS_openat, look);
+    BOOST_TEST(outcome.code == 0, outcome);
+    BOOST_TEST(::waitpid(reading.pid(), nullptr, WNOHANG) == reading.pid());
+    BOOST_TEST(listed.contains("/proc"));
+    for (const char *directory : {"/fd", "/map_files"})
+        BOOST_TEST(!listed.contains("/proc/" + std::to_string(reading.pid()) + directory));
 }
 
 BOOST_DATA_TEST_CASE(a_process_that_has_left_the_cgroup_keeps_the_devices, versions, version)
@@ -679,7 +887,7 @@ BOOST_FIXTURE_TEST_CASE(another_program_is_never_idle, Cgroups)
     const Init init{Init::Kind::Started};
     join(cgroup, init.pid());
     LeaseRequest asked = idle_one(init, cgroup);
-    asked.program = "/usr/bin/python3";
+    asked.idle_init = false;
     BOOST_TEST(leases_host.take(asked) == 0);
     BOOST_TEST(leases_host.take(next(Init())) == busy);
 }

@@ -70,17 +70,18 @@ void wait_until_stopped(pid_t pid)
     BOOST_TEST(state == "T");
 }
 
-/** A process that has the lock, and does that. */
-Child holder_of_the_lock(const LeaseHost &host, const std::function<void()> &work)
+/** A process that has the lock, and does that; as a hook has it, or another program. */
+Child holder_of_the_lock(const LeaseHost &host, const std::function<void()> &work, bool is_a_hook = true)
 {
-    const std::string file = host.path("run/oci-gpu-hooks/leases/lock");
-    UniqueFd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     std::array<int, 2> ends{};
     check_call(::pipe2(ends.data(), O_CLOEXEC), "pipe2");
     const UniqueFd done(ends[0]);
     UniqueFd tell(ends[1]);
     Child child([&] {
-        check_call(::flock(lock.get(), LOCK_EX), "flock");
+        const LeaseDirectory directory{Sysroot(host.path())};
+        const UniqueFd lock =
+            is_a_hook ? directory.lock(Processes(), Patience{10s}) : directory.open_private("lock", O_RDWR);
+        check_call(::flock(lock.get(), LOCK_EX), "flock"); // a second time does nothing
         tell.reset();
         work();
     });
@@ -214,7 +215,21 @@ BOOST_FIXTURE_TEST_CASE(who_stands_still_in_another_pid_namespace_is_not_passed_
         const Processes processes;
         return failure_of([&] { static_cast<void>(directory.lock(processes, Patience{200ms})); }).message;
     });
-    BOOST_TEST(said.find("by a process that /proc/locks does not show") != std::string::npos, said);
+    BOOST_TEST(said.find("by a process that /proc does not show, as of another pid namespace") !=
+                   std::string::npos,
+               said);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_is_no_hook_and_has_the_lock_is_not_passed_over, LeaseHost)
+{
+    const LeaseDirectory directory{Sysroot(path())};
+    const Child holder = holder_of_the_lock(
+        *this, [] { ::pause(); }, false);
+    const Failure failure =
+        failure_of([&] { static_cast<void>(directory.lock(Processes(), Patience{200ms})); });
+    BOOST_TEST(
+        failure.says("locked for 1 s by a process that has not said which one it is ('lslocks' shows it)"),
+        failure.message);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_from_one_to_another_is_waited_for, LeaseHost)
@@ -231,6 +246,9 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_from_one_to_another_is_waited_for, Leas
             std::this_thread::sleep_for(600ms * count);
             const UniqueFd lock(::open(file.c_str(), O_RDWR | O_CLOEXEC));
             check_call(::flock(lock.get(), LOCK_SH), "flock");
+            struct flock name {};
+            name.l_type = F_RDLCK;
+            check_call(::fcntl(lock.get(), F_SETLK, &name), "fcntl");
             std::this_thread::sleep_for(900ms);
         });
     std::this_thread::sleep_for(200ms);

@@ -23,8 +23,15 @@ public:
         Started, ///< as Own, and has executed a program, as that of a container that runs
     };
     explicit Init(Kind kind = Kind::Own);
-    /** As Started; its program is a shell. */
-    explicit Init(const std::string &script);
+    /** What an init does. */
+    using Program = void (*)(const std::vector<std::string> &words);
+
+    /** As Started; its program is this one again, which does that and then waits. */
+    explicit Init(Program program, std::vector<std::string> words = {});
+
+    /** What main() calls first: as the program of an Init it does not return. */
+    static void begin(int argc, char **argv);
+
     Init(Init &&other) noexcept;
     Init &operator=(Init &&other) noexcept;
     Init(const Init &) = delete;

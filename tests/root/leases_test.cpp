@@ -374,7 +374,6 @@ BOOST_FIXTURE_TEST_CASE(however_long_the_words_of_containers_are_all_get_leases,
     std::vector<Init> inits(300);
     for (const Init &init : inits) {
         LeaseRequest asked = request(init, {"n:0"}, LeaseMode::Shared);
-        asked.program.assign(PATH_MAX - 1, '\x01');
         asked.container.assign(NAME_MAX, '\x01');
         BOOST_REQUIRE(take(asked) == 0);
     }

@@ -9,6 +9,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "lease_host.h"
+
 namespace {
 
 constexpr int skipped = 77; // as meson understands it
@@ -24,6 +26,7 @@ bool start()
 /** What the tests take for the host is a mount namespace of their own, from which nothing gets out. */
 int main(int argc, char **argv)
 {
+    ogh::test::Init::begin(argc, argv);
     if (::geteuid() != 0) {
         std::fputs("root_tests: skipped, needs root: these tests make mount namespaces and enter them\n",
                    stderr);

@@ -13,6 +13,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "container/device_node.h"
+#include "kernel/inode.h"
 #include "kernel/process.h"
 #include "sandbox.h"
 
@@ -308,7 +309,7 @@ BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_the_user_has_to_be_able_t
     make_node("hostdev/gpu", 3, S_IFCHR | static_cast<mode_t>(mode));
     const Outcome outcome = in_child([&] {
         limit_capabilities({CAP_SYS_ADMIN}); // root without them is a user like any other
-        return std::to_string(open_device_mount(node("gpu", 3), true).inode.mode & 0777U);
+        return std::to_string(Inode::of(open_device_mount(node("gpu", 3), true).fd(), "it").mode & 0777U);
     });
     if (mode == 0666)
         BOOST_TEST(outcome == (Outcome{0, std::to_string(mode)}));
@@ -326,7 +327,8 @@ BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_a_group_counts_only_if_th
     const Outcome outcome = in_child([&] {
         check_call(::setgroups(1, &group), "setgroups");
         limit_capabilities({CAP_SYS_ADMIN});
-        return std::to_string(open_device_mount(node("gpu", 3), keeps_groups).inode.mode & 0777U);
+        return std::to_string(Inode::of(open_device_mount(node("gpu", 3), keeps_groups).fd(), "it").mode &
+                              0777U);
     });
     if (keeps_groups)
         BOOST_TEST(outcome == (Outcome{0, std::to_string(0660)}));

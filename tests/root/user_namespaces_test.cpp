@@ -19,6 +19,7 @@
 
 #include "sandbox.h"
 #include "seccomp.h"
+#include "stepped.h"
 
 BOOST_AUTO_TEST_SUITE(user_namespaces)
 
@@ -152,6 +153,29 @@ BOOST_FIXTURE_TEST_CASE(in_a_directory_of_another_owner_it_belongs_to_its_root_a
     BOOST_TEST(made("srv/link") == "777 100000:100000");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_file_that_takes_a_written_ones_name_is_not_given_away, Mapped)
+{
+    check_call(::chown(rootfs("srv").c_str(), 0, 0), "chown");
+    file("rootfs/srv/victim", "root's");
+    start_mapped();
+    int given = 0;
+    const auto before = [&](const Step &at) {
+        if (at.number != SYS_fchownat)
+            return;
+        for (const auto &entry : std::filesystem::directory_iterator(rootfs("srv"))) {
+            if (entry.path().filename() == "victim" ||
+                ::link(rootfs("srv/victim").c_str(), rootfs("other").c_str()) != 0)
+                continue;
+            check_call(::rename(rootfs("other").c_str(), entry.path().c_str()), "rename");
+            ++given;
+        }
+    };
+    static_cast<void>(in_stepped_child(committing({.files = {{"/srv/conf", "text"}}}, container().pid()),
+                                       SYS_setns, before));
+    BOOST_TEST(given == 1);
+    BOOST_TEST(made("srv/victim").ends_with(" 0:0"));
+}
+
 BOOST_FIXTURE_TEST_CASE(what_cannot_be_given_to_its_root_is_not_left_behind, Mapped)
 {
     check_call(::chown(rootfs("srv").c_str(), 0, 0), "chown");
@@ -165,7 +189,7 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_given_to_its_root_is_not_left_behind, Map
     BOOST_TEST(image() == before, boost::test_tools::per_element());
     edits = {};
     edits.files = {{"/srv/conf", "text"}};
-    BOOST_TEST(refused(commit(edits, {.first = [] { refuse_call(SYS_fchown, EPERM); }}),
+    BOOST_TEST(refused(commit(edits, {.first = [] { refuse_call(SYS_fchownat, EPERM); }}),
                        "cannot give '/srv/conf' to the container's root"));
     BOOST_TEST(image() == before, boost::test_tools::per_element());
 }

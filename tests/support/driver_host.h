@@ -20,7 +20,7 @@ inline const std::string elsewhere =
 using Names = std::vector<std::string>;
 
 /** These, asked for by name. */
-inline nvidia_devices::Capabilities named(const std::set<nvidia_devices::Capability> &capabilities)
+inline nvidia_devices::Capabilities named(nvidia_devices::CapabilityBits capabilities)
 {
     return {capabilities, false};
 }
@@ -83,27 +83,26 @@ struct DriverHost : DriverInstallation {
     {
         notes.clear();
         const Sysroot host(path());
-        return nvidia_devices::read_driver_files({host, "/" + root}, {version, capabilities, required},
-                                                 notes);
+        return nvidia_devices::read_driver_files({host, "/" + root}, version, capabilities, required, notes);
     }
 
-    std::vector<nvidia_devices::DriverLibrary> libraries(const std::set<nvidia_devices::Capability> &asked)
+    std::vector<nvidia_devices::DriverLibrary> libraries(nvidia_devices::CapabilityBits asked)
     {
         return read(named(asked)).libraries;
     }
 
-    std::vector<nvidia_devices::DriverFile> files(const std::set<nvidia_devices::Capability> &asked)
+    std::vector<nvidia_devices::DriverFile> files(nvidia_devices::CapabilityBits asked)
     {
         return read(named(asked)).files;
     }
 
-    Failure failure(const std::set<nvidia_devices::Capability> &asked)
+    Failure failure(nvidia_devices::CapabilityBits asked)
     {
         return failure_of([&] { static_cast<void>(read(named(asked))); });
     }
 
     /** Where the libraries are, below the host's root. */
-    std::string places(const std::set<nvidia_devices::Capability> &asked, const std::string &root = "")
+    std::string places(nvidia_devices::CapabilityBits asked, const std::string &root = "")
     {
         std::string text;
         for (const auto &each : read(named(asked), true, root).libraries)

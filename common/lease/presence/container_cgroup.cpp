@@ -72,9 +72,8 @@ void add_processes(int directory, std::vector<pid_t> &found)
 
 std::vector<std::string> names_below(int directory)
 try {
-    const auto is_name = [](std::string_view name) { return name != "." && name != ".."; };
     std::vector<std::string> names;
-    for (DirectoryEntry &entry : list_directory(directory, {"a cgroup", is_name, 0, ErrorKind::BrokenHost})) {
+    for (DirectoryEntry &entry : list_directory(directory, {"a cgroup", {}, 0, ErrorKind::BrokenHost})) {
         if (entry.type == DT_DIR)
             names.push_back(std::move(entry.name));
     }
@@ -105,16 +104,28 @@ void add_some_below(int directory, std::vector<pid_t> &found, int depth, int &le
     }
 }
 
+CgroupDirectory open_cgroup(const Processes &processes, const std::string &controller,
+                            const std::string &path)
+{
+    return open_cgroup(MountTable(processes.open_own("mountinfo").get()), controller, path);
+}
+
+/** As container_cgroups() has them; none where the hierarchy does not exist. @param init its /proc/PID/cgroup */
+std::vector<std::string> own_cgroups(const Processes &processes, std::string_view init,
+                                     std::string_view controller, const std::string &cgroups_path)
+{
+    const auto theirs = cgroup_of(init, controller);
+    const auto ours = cgroup_of(processes.read_own("cgroup"), controller);
+    return theirs && ours ? container_cgroups(*theirs, *ours, cgroups_path) : std::vector<std::string>();
+}
+
 /** The cgroup whose CPU time is counted; in version 1 it is in a hierarchy of its own. */
 std::optional<OwnCgroup> counted_cgroup(const Processes &processes, const Holder &holder)
 {
     if (!holder.cgroup || holder.cgroup->controller.empty())
         return holder.cgroup;
-    const auto theirs = cgroup_of(processes.read(holder.init.pid, "cgroup").value_or(""), "cpuacct");
-    const auto ours = cgroup_of(processes.read_own("cgroup"), "cpuacct");
-    if (!theirs || !ours)
-        return std::nullopt;
-    const auto own = container_cgroups(*theirs, *ours, "");
+    const auto own =
+        own_cgroups(processes, processes.read(holder.init.pid, "cgroup").value_or(""), "cpuacct", "");
     return own.empty() ? std::nullopt : std::optional(OwnCgroup{"cpuacct", own.front()});
 }
 
@@ -150,21 +161,13 @@ CgroupDirectory thaw_cgroup(const MountTable &mounts, const std::string &path)
 std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::string &init,
                                          const std::string &cgroups_path, bool with_inode)
 {
-    const std::string runtime = processes.read_own("cgroup");
-    std::optional<MountTable> mounts; // read where it is needed: that takes longest
     for (const char *controller : controllers) {
-        const auto theirs = cgroup_of(init, controller);
-        const auto ours = cgroup_of(runtime, controller);
-        if (!theirs || !ours)
-            continue;
-        const auto own = container_cgroups(*theirs, *ours, cgroups_path);
+        const auto own = own_cgroups(processes, init, controller, cgroups_path);
         if (own.empty())
             continue;
         if (!with_inode)
             return OwnCgroup{controller, own.front(), 0};
-        if (!mounts)
-            mounts.emplace(processes.open_own("mountinfo").get());
-        const CgroupDirectory found = open_cgroup(*mounts, controller, own.front());
+        const CgroupDirectory found = open_cgroup(processes, controller, own.front());
         if (found.fd.valid())
             return OwnCgroup{controller, own.front(), inode_of(found.fd.get())};
     }
@@ -173,8 +176,7 @@ std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::
 
 std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgroup)
 {
-    const MountTable mounts(processes.open_own("mountinfo").get());
-    const CgroupDirectory found = open_cgroup(mounts, cgroup.controller, cgroup.path);
+    const CgroupDirectory found = open_cgroup(processes, cgroup.controller, cgroup.path);
     if (!found.is_shown)
         throw Error(ErrorKind::BrokenHost,
                     "no mount of this host shows the cgroup " + quote(cgroup.path) +
@@ -194,8 +196,7 @@ try {
     const auto path = freezer ? freezer : cgroup_of(cgroups, "");
     if (!path)
         return false;
-    const MountTable mounts(processes.open_own("mountinfo").get());
-    const CgroupDirectory found = open_cgroup(mounts, freezer ? "freezer" : "", *path);
+    const CgroupDirectory found = open_cgroup(processes, freezer ? "freezer" : "", *path);
     const UniqueFd file(
         ::openat(found.fd.get(), freezer ? "freezer.state" : "cgroup.events", O_RDONLY | O_CLOEXEC));
     const std::string text = file.valid() ? read_all(file.get(), most, "the state of a cgroup") : "";
@@ -207,13 +208,13 @@ try {
 void thaw(const Processes &processes, const Holder &holder)
 try {
     const auto init = processes.find(holder.init);
-    const auto theirs = cgroup_of(processes.read(holder.init.pid, "cgroup").value_or(""), "freezer");
-    const auto ours = cgroup_of(processes.read_own("cgroup"), "freezer");
-    if (!init || !theirs || !ours || has_ended(init->get()))
+    const auto own = own_cgroups(processes, processes.read(holder.init.pid, "cgroup").value_or(""), "freezer",
+                                 holder.cgroup ? holder.cgroup->path : "");
+    if (!init || has_ended(init->get()))
         return;
-    const MountTable mounts(processes.open_own("mountinfo").get());
-    for (const std::string &path :
-         container_cgroups(*theirs, *ours, holder.cgroup ? holder.cgroup->path : ""))
+    const MountTable mounts(
+        processes.open_own("mountinfo").get()); // once: they may be thousands, and it as long
+    for (const std::string &path : own)
         thaw_cgroup(mounts, path);
 } catch (const Error &) {
     return; // so it does not end, which is an error itself
@@ -224,8 +225,8 @@ try {
     const auto space = processes.pid_namespace_of(std::to_string(holder.init.pid));
     if (!holder.own_pid_namespace || !holder.cgroup || !space)
         return;
-    const MountTable mounts(processes.open_own("mountinfo").get());
-    const CgroupDirectory found = thaw_cgroup(mounts, holder.cgroup->path);
+    const CgroupDirectory found =
+        thaw_cgroup(MountTable(processes.open_own("mountinfo").get()), holder.cgroup->path);
     const UniqueFd file(::openat(found.fd.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
     for (const pid_t pid : file.valid() ? processes.all() : std::vector<pid_t>()) {
         const std::string number = std::to_string(pid);
@@ -242,8 +243,7 @@ try {
     const auto cgroup = counted_cgroup(processes, holder);
     if (!cgroup)
         return std::nullopt;
-    const MountTable mounts(processes.open_own("mountinfo").get());
-    const CgroupDirectory found = open_cgroup(mounts, cgroup->controller, cgroup->path);
+    const CgroupDirectory found = open_cgroup(processes, cgroup->controller, cgroup->path);
     const auto by_all =
         found.fd.valid() ? cpu_used_in(found.fd.get(), cgroup->controller.empty()) : std::nullopt;
     const auto by_init =

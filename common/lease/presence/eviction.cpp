@@ -11,7 +11,6 @@
 #include <csignal>
 #include <functional>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/duration.h"
@@ -24,6 +23,7 @@
 #include "lease/presence/container_cgroup.h"
 #include "lease/presence/gpu_users.h"
 #include "lease/presence/presence.h"
+#include "lease/presence/rest.h"
 #include "lease/state/boot_clock.h"
 #include "lease/state/lease_changes.h"
 #include "systemd/manager_connection.h"
@@ -83,11 +83,6 @@ bool is_still_idle(const Processes &processes, const Holder &holder, const Uniqu
 /** So many are shown; those of older ones are forgotten. */
 constexpr size_t most_deprived = 1000;
 
-bool is_any_name(std::string_view name)
-{
-    return name != "." && name != "..";
-}
-
 Error keeps(const std::string &what)
 {
     return {ErrorKind::Failure, "its first program has " + what + ", by which it could keep a device"};
@@ -121,7 +116,7 @@ void check_files(const UniqueFd &directory, const DeviceRules &rules)
     if (!directory.valid())
         throw SystemError(errno, "cannot look at the open files of a container", ErrorKind::BrokenHost);
     for (const DirectoryEntry &entry :
-         list_directory(directory.get(), {"open files", is_any_name, 0, ErrorKind::BrokenHost})) {
+         list_directory(directory.get(), {"open files", {}, 0, ErrorKind::BrokenHost})) {
         const auto status = status_of(directory, entry.name);
         if (!status)
             continue;
@@ -157,6 +152,12 @@ std::string activity_of(const Processes &processes, pid_t pid)
     return processes.read(pid, "status").value_or("") + (used ? std::to_string(*used) : "");
 }
 
+bool is_at_rest(const Processes &processes, pid_t pid)
+{
+    return sleeps_lightly(processes.read(pid, "stat").value_or("")) &&
+           waits_for_no_file(processes.read(pid, "syscall").value_or(""));
+}
+
 /**
  * What is open stays so when the rules go, but no more can be opened then. The name of an init that only waits may be the
  * image's own program's.
@@ -169,9 +170,11 @@ void check_init(const Processes &processes, pid_t pid, const DeviceRules &rules)
     const std::string process = std::to_string(pid);
     for (int left = tries; left > 0; --left) {
         const std::string before = activity_of(processes, pid);
+        if (!is_at_rest(processes, pid)) // before what may wait for its memory
+            continue;
         const UniqueFd tasks = processes.open_directory(process + "/task");
         if (!tasks.valid() ||
-            list_directory(tasks.get(), {"threads", is_any_name, 0, ErrorKind::BrokenHost}).size() != 1)
+            list_directory(tasks.get(), {"threads", {}, 0, ErrorKind::BrokenHost}).size() != 1)
             throw keeps("threads");
         check_files(processes.open_directory(process + "/fd"), rules);
         check_files(processes.open_directory(process + "/map_files"), rules);
@@ -181,7 +184,7 @@ void check_init(const Processes &processes, pid_t pid, const DeviceRules &rules)
         if (activity_of(processes, pid) == before)
             return;
     }
-    throw keeps("no rest");
+    throw keeps("no rest, or a system call under way");
 }
 
 /** The device cgroups of a container whose init lives. */
@@ -348,9 +351,7 @@ std::vector<std::string> find_late(const Processes &processes, LeaseState &state
     for (Allocation &each : state.deprived) {
         if (each.has_begun || !processes.find(each.holder.init))
             continue;
-        PreemptionPolicy policy;
-        policy.idle_inits = {each.holder.program};
-        static_cast<void>(look_at(processes, each, policy, boottime_ns()));
+        static_cast<void>(look_at(processes, each, {}, boottime_ns()));
         if (each.has_begun)
             found.push_back(each.holder.container);
     }

@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/kcmp.h>
+#include <linux/nsfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -118,6 +120,107 @@ private:
     bool is_known_ = true;
 };
 
+using Identity = std::vector<std::uint64_t>;
+
+/** Device and inode, as the kernel has them: no filesystem is asked. Empty if it is not there. */
+Identity file_identity(int directory, const std::string &path)
+{
+    struct statx status {};
+    const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+    if (::statx(directory, path.c_str(), flags, STATX_INO, &status) != 0)
+        return {};
+    return {status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
+}
+
+UniqueFd open_file(int directory, const std::string &path)
+{
+    return UniqueFd(::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+/**
+ * What is known of the outermost namespaces of a kind, those that are children of this process's own, and so of each in them:
+ * who nests them is not walked through again for each process.
+ */
+class OutermostNamespaces final {
+public:
+    /** @param name in /proc/PID/ns */
+    OutermostNamespaces(int proc, const std::string &name) : proc_(proc), name_("/ns/" + name)
+    {
+        own_ = file_identity(proc, "self" + name_);
+        known_.emplace(own_, "");
+    }
+
+    /** @param tell gets the outermost one. @return what it said; "" for this process's own, and for none that can be seen */
+    template<typename Tell> std::string of(const std::string &process, const Tell &tell)
+    {
+        const auto known = known_.find(file_identity(proc_, process + name_));
+        return known != known_.end() ? known->second : of(open_file(proc_, process + name_), tell);
+    }
+
+    /** The same of one that is open. */
+    template<typename Tell> std::string of(UniqueFd space, const Tell &tell)
+    {
+        std::vector<Identity> way;
+        std::string told;
+        while (space.valid()) {
+            way.push_back(file_identity(space.get(), ""));
+            if (const auto known = known_.find(way.back()); known != known_.end()) {
+                told = known->second;
+                break;
+            }
+            UniqueFd parent(::ioctl(space.get(), NS_GET_PARENT));
+            if (parent.valid() && file_identity(parent.get(), "") == own_) {
+                told = tell(space.get());
+                break;
+            }
+            space = std::move(parent);
+        }
+        for (Identity &each : way)
+            known_.emplace(std::move(each), told);
+        return told;
+    }
+
+private:
+    int proc_; ///< outlives this
+    std::string name_;
+    Identity own_;
+    std::map<Identity, std::string> known_;
+};
+
+/** Tells whose processes there are, of those who can have as many as they like. */
+class Parties final {
+public:
+    explicit Parties(int proc) : pids_(proc, "pid"), users_(proc, "user") {}
+
+    static std::string of_user(uid_t user) { return user == 0 ? "" : "user " + std::to_string(user); }
+
+    /**
+     * In words: the user whose user namespace it is in, whatever users that has; a container that root has made, whatever
+     * users and namespaces there are in it; its user. "" if it is root's of the host.
+     */
+    [[nodiscard]] std::string of(const std::string &process, uid_t user)
+    {
+        std::string party = pids_.of(process, [&](int container) {
+            const std::string owner = users_.of(UniqueFd(::ioctl(container, NS_GET_USERNS)), owner_of);
+            return owner.empty() ? "pid namespace " + std::to_string(file_identity(container, "").back())
+                                 : owner;
+        });
+        if (party.empty())
+            party = users_.of(process, owner_of);
+        return party.empty() ? of_user(user) : party;
+    }
+
+private:
+    static std::string owner_of(int users)
+    {
+        uid_t owner = 0;
+        return ::ioctl(users, NS_GET_OWNER_UID, &owner) == 0 ? of_user(owner) : "";
+    }
+
+    OutermostNamespaces pids_;
+    OutermostNamespaces users_;
+};
+
 using DeviceNumber = std::pair<unsigned, unsigned>;
 
 /** What is known already is enough. */
@@ -135,10 +238,11 @@ public:
         const Listing all = listing_of(processes_.open_directory("."));
         if (all == nullptr)
             return GpuUsers::not_known("/proc cannot be read");
+        Parties parties(::dirfd(all.get()));
         GpuUsers found;
         while (const char *const number = is_late_ ? nullptr : next_number(all.get())) {
             const auto pid = parse_small_number(number, INT_MAX);
-            auto user = pid ? look_at(::dirfd(all.get()), static_cast<pid_t>(*pid)) : std::nullopt;
+            auto user = pid ? look_at(::dirfd(all.get()), parties, static_cast<pid_t>(*pid)) : std::nullopt;
             if (user && !monitors.has(processes_, user->process.pid))
                 found.users.push_back(std::move(*user));
         }
@@ -151,18 +255,18 @@ public:
 
     [[nodiscard]] const OpenFiles &files() const { return files_; }
 
-    /** Of whom not all was looked at; root is never one. */
-    [[nodiscard]] const std::set<uid_t> &passed_over() const { return passed_over_; }
+    /** Of whom not all was looked at; the host's root is never one. */
+    [[nodiscard]] const std::set<std::string> &passed_over() const { return passed_over_; }
 
 private:
-    std::optional<GpuUser> look_at(int proc, pid_t pid)
+    std::optional<GpuUser> look_at(int proc, Parties &parties, pid_t pid)
     {
         const std::string name = std::to_string(pid);
         struct statx status {};
         // The effective user, whether it may be traced or not: task_dump_owner() of the kernel.
         if (::statx(proc, name.c_str(), AT_STATX_DONT_SYNC, STATX_UID, &status) != 0)
             return std::nullopt;
-        user_ = status.stx_uid;
+        party_ = parties.of(name, status.stx_uid);
         of_process_ = 0;
         if (!goes_on())
             return std::nullopt;
@@ -195,10 +299,13 @@ private:
     {
         errno = 0;
         Listing open = listing_of(processes_.open_directory(path));
-        if (open == nullptr && (errno == EACCES || errno == EPERM))
-            is_forbidden_ = true;
+        if (open == nullptr)
+            see_whether_forbidden();
         return open;
     }
+
+    /** By errno. A directory that may be opened does not tell: its links have a check of their own. ptrace(2) */
+    void see_whether_forbidden() { is_forbidden_ = is_forbidden_ || errno == EACCES || errno == EPERM; }
 
     /** @param gpus those that are open are added. @return the descriptor of one; "" if there is none */
     std::string look_through(pid_t pid, pid_t thread, DIR *open, std::set<LeaseKey> &gpus)
@@ -219,11 +326,17 @@ private:
     }
 
     /** Of a character device. */
-    static std::optional<DeviceNumber> number_of(int directory, const char *descriptor)
+    std::optional<DeviceNumber> number_of(int directory, const char *descriptor)
     {
         struct statx status {};
-        if (::statx(directory, descriptor, no_filesystem, STATX_TYPE, &status) != 0 ||
-            !S_ISCHR(status.stx_mode))
+        if (::statx(directory, descriptor, no_filesystem, STATX_TYPE, &status) != 0) {
+            // A user's FUSE tells nobody else what a file is, but has no devices that can be opened. Its link can be read.
+            char any = 0;
+            if (::readlinkat(directory, descriptor, &any, sizeof any) < 0)
+                see_whether_forbidden();
+            return std::nullopt;
+        }
+        if (!S_ISCHR(status.stx_mode))
             return std::nullopt;
         return DeviceNumber{status.stx_rdev_major, status.stx_rdev_minor};
     }
@@ -238,20 +351,19 @@ private:
                (status.stx_mode & read_or_write) != 0;
     }
 
-    [[nodiscard]] bool goes_on() const { return !is_late_ && !passed_over_.contains(user_); }
+    [[nodiscard]] bool goes_on() const { return !is_late_ && !passed_over_.contains(party_); }
 
     /** Counts one more descriptor, or thread. @return whether it is to be looked at */
     bool charge(pid_t pid)
     {
         constexpr unsigned now_and_then = 32;
-        constexpr std::size_t usual =
-            64; // for a program that has another user's rights, with files of its caller's
+        constexpr std::size_t with_files = 4; // a thread of the kernel has none, and is root's
         if (++looked_at_ % now_and_then == 0)
             is_late_ = processor_time() >= deadline_;
-        if (++of_process_ == usual && user_ == 0)
-            user_ = real_user_of(processes_, pid).value_or(0);
-        if (user_ != 0 && ++of_users_[user_] > most_of_a_user)
-            passed_over_.insert(user_);
+        if (++of_process_ == with_files && party_.empty()) // a program that has root's rights is its caller's
+            party_ = Parties::of_user(real_user_of(processes_, pid).value_or(0));
+        if (!party_.empty() && ++of_parties_[party_] > most_of_a_party)
+            passed_over_.insert(party_);
         return goes_on();
     }
 
@@ -259,38 +371,28 @@ private:
     const DriverNodes &nodes_;
     std::chrono::nanoseconds deadline_; ///< of processor_time()
     OpenFiles files_;
-    std::map<uid_t, std::size_t> of_users_; ///< descriptors that were looked at
-    std::set<uid_t> passed_over_;
-    uid_t user_ = 0;             ///< of the process that is looked at
+    std::map<std::string, std::size_t> of_parties_; ///< descriptors that were looked at
+    std::set<std::string> passed_over_;
+    std::string party_;          ///< of the process that is looked at
     std::size_t of_process_ = 0; ///< descriptors of it
     unsigned looked_at_ = 0;
     bool is_late_ = false;
     bool is_forbidden_ = false;
 };
 
-void add_hidden(GpuUsers &found, const DriverNodes &nodes, const std::set<uid_t> &passed_over)
+void add_hidden(GpuUsers &found, const DriverNodes &nodes, const std::set<std::string> &passed_over)
 {
     const std::string who = passed_over.empty()
                                 ? "may be used by somebody who cannot be seen: more files of its driver are "
                                   "open than processes have"
-                                : "may be used by user " + std::to_string(*passed_over.begin()) +
-                                      ", who has more files open than are looked at";
+                                : "may be used by " + *passed_over.begin() +
+                                      ", which has more files and processes than are looked at";
     for (const auto &[number, gpu] : nodes.gpus)
         found.filled.emplace(gpu, who);
 }
 
 /** PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h, the same on every host. */
 constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
-
-/** Device and inode, as the kernel has them: no filesystem is asked. Empty if it is not there. */
-std::vector<std::uint64_t> file_identity(int directory, const std::string &path)
-{
-    struct statx status {};
-    const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
-    if (::statx(directory, path.c_str(), flags, STATX_INO, &status) != 0)
-        return {};
-    return {status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
-}
 
 bool runs_in(const GpuUser &user, const OwnCgroup &cgroup)
 {

@@ -95,8 +95,11 @@ struct DriverNodes {
 /** How much of a processor's time it may take to find out who uses GPUs. */
 constexpr std::chrono::milliseconds look_for_users{200};
 
-/** How many descriptors of a user's are looked at, who is not root: about 10 ms. */
-constexpr std::size_t most_of_a_user = 8192;
+/**
+ * How many descriptors and threads are looked at of a user's who is not root, and of a container's: 10 ms, or 100 if each is
+ * another process's.
+ */
+constexpr std::size_t most_of_a_party = 8192;
 
 /**
  * The processes of the host that have a node of a GPU open, by the descriptors of each thread that has some of its own. What

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "base/contains.h"
 #include "base/error.h"
 #include "lease/presence/container_cgroup.h"
 #include "lease/rules/claim.h"
@@ -54,6 +53,18 @@ void move_valid(std::map<Key, UniqueFd> &from, const std::set<Key> &keys, std::v
     }
 }
 
+/** @param known those who are there, to whom it is added if it is */
+template<typename Key, typename Find>
+bool is_gone(std::map<Key, UniqueFd> &known, const Key &key, const Find &find)
+{
+    if (known.contains(key))
+        return false;
+    auto found = find();
+    if (found)
+        known[key] = std::move(*found);
+    return !found;
+}
+
 Error ended()
 {
     return {ErrorKind::Failure, "the container's init process has ended"};
@@ -70,8 +81,7 @@ constexpr std::int64_t leaving_ns = 100'000'000;
 
 bool only_waits(const Holder &holder, const PreemptionPolicy &policy)
 {
-    return policy.is_allowed && holder.own_pid_namespace && holder.cgroup &&
-           contains(policy.idle_inits, holder.program);
+    return policy.is_allowed && holder.own_pid_namespace && holder.cgroup && holder.idle_init;
 }
 
 /** @param everywhere in its pid namespace too, which takes longer: only where the answer matters now */
@@ -86,7 +96,7 @@ try {
 } // namespace
 
 std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, const std::string &id,
-                                        const std::string &program, const std::string &cgroups_path)
+                                        bool idle_init, const std::string &cgroups_path)
 {
     auto held = processes.open_pidfd(init);
     const auto cgroups = held ? processes.read(init, "cgroup") : std::nullopt;
@@ -95,10 +105,10 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
     const std::string pidfd = processes.read_own("fdinfo/" + std::to_string(held->pidfd.get()));
     Holder holder{held->id, is_first_of_a_pid_namespace(pidfd)};
     holder.cgroup = find_own_cgroup(processes, *cgroups, cgroups_path, !holder.own_pid_namespace);
-    // Long texts of containers must not fill the file, which would refuse everybody. No idle init has such a path, and
-    // no runtime such an id: it is the name of a directory.
+    // Long texts of containers must not fill the file, which would refuse everybody. No runtime has such an id: it is the
+    // name of a directory.
     holder.container = beginning_of(id, max_container_word);
-    holder.program = stored_size(program) <= max_path_word ? program : "";
+    holder.idle_init = idle_init;
     if (holder.cgroup && stored_size(holder.cgroup->path) > max_path_word)
         throw Error(ErrorKind::BrokenHost,
                     "the path of the container's cgroup is too long to be written down for a lease");
@@ -152,22 +162,14 @@ void drop_missing_tickets(LeaseState &state, const Demand &demand)
 
 bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &obstacles, Present &present)
 {
-    const size_t holders = std::erase_if(state.allocations, [&](const Allocation &allocation) {
-        const ProcessId &init = allocation.holder.init;
-        if (!obstacles.holders.contains(init) || present.holders.contains(init))
-            return false;
-        auto found = find_container(processes, allocation.holder);
-        if (found)
-            present.holders[init] = std::move(*found);
-        return !found;
+    const size_t holders = std::erase_if(state.allocations, [&](const Allocation &each) {
+        const ProcessId &init = each.holder.init;
+        return obstacles.holders.contains(init) &&
+               is_gone(present.holders, init, [&] { return find_container(processes, each.holder); });
     });
-    const size_t tickets = std::erase_if(state.tickets, [&](const Ticket &ticket) {
-        if (!obstacles.tickets.contains(ticket.number) || present.tickets.contains(ticket.number))
-            return false;
-        auto found = processes.find(ticket.hook);
-        if (found)
-            present.tickets[ticket.number] = std::move(*found);
-        return !found;
+    const size_t tickets = std::erase_if(state.tickets, [&](const Ticket &each) {
+        return obstacles.tickets.contains(each.number) &&
+               is_gone(present.tickets, each.number, [&] { return processes.find(each.hook); });
     });
     return holders + tickets > 0;
 }
@@ -180,13 +182,9 @@ Present drop_gone(const Processes &processes, LeaseState &state)
         all.tickets.insert(ticket.number);
     Present present;
     drop_gone(processes, state, all, present);
-    std::erase_if(state.observers, [&](const Allocation &observer) {
-        const ProcessId &init = observer.holder.init;
-        auto found =
-            present.holders.contains(init) ? std::nullopt : find_container(processes, observer.holder);
-        if (found)
-            present.holders[init] = std::move(*found);
-        return !present.holders.contains(init);
+    std::erase_if(state.observers, [&](const Allocation &each) {
+        return is_gone(present.holders, each.holder.init,
+                       [&] { return find_container(processes, each.holder); });
     });
     std::erase_if(state.deprived, [&](const Allocation &each) { return !processes.find(each.holder.init); });
     return present;

@@ -22,12 +22,12 @@ struct Present {
 
 /**
  * The container whose init that is.
- * @param id of the container, and `program`: as in Holder
+ * @param id of the container, and `idle_init`: as in Holder
  * @param cgroups_path linux.cgroupsPath of config.json, or ""
  * @return it, and the pidfd of its init. @throws Error if init has ended
  */
 std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, const std::string &id,
-                                        const std::string &program, const std::string &cgroups_path);
+                                        bool idle_init, const std::string &cgroups_path);
 
 /**
  * Whether a container is still there: with a pid namespace of its own as long as its init, else as long as a process is

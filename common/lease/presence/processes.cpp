@@ -4,9 +4,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-#include <linux/magic.h>
 #include <linux/nsfs.h>
 
 #include <algorithm>
@@ -25,8 +23,7 @@ namespace ogh {
 
 namespace {
 
-constexpr size_t max_locks = size_t{64}
-                             << 20U; // a line for each lock of the host, and for each process that waits
+constexpr size_t max_file = size_t{1} << 20U;
 
 /** How much there is to read at once: a line of stat is shorter, and mostly all of status. */
 constexpr size_t usual_size = 2047;
@@ -107,13 +104,7 @@ bool is_first_of_a_pid_namespace(std::string_view information)
     return numbers.size() > 1 && numbers.back() == "1";
 }
 
-Processes::Processes() : proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
-{
-    struct statfs filesystem {};
-    if (!proc_.valid() || ::fstatfs(proc_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
-        throw Error(ErrorKind::BrokenHost, "/proc of the host is no procfs");
-    space_ = find_space();
-}
+Processes::Processes() : space_(find_space()) {}
 
 ProcessSpace Processes::find_space() const
 {
@@ -183,22 +174,22 @@ std::optional<std::uint64_t> Processes::pid_namespace_of(const std::string &proc
 {
     struct stat status {};
     const std::string path = process + "/ns/pid";
-    if (::fstatat(proc_.get(), path.c_str(), &status, 0) == 0)
+    if (::fstatat(proc_.fd(), path.c_str(), &status, 0) == 0)
         return status.st_ino;
     if (is_gone(errno) || errno == EACCES || errno == EPERM)
         return std::nullopt;
     throw SystemError(errno, "cannot look at /proc/" + path, ErrorKind::BrokenHost);
 }
 
-std::optional<std::string> Processes::read_path(const std::string &path, size_t limit) const
+std::optional<std::string> Processes::read_path(const std::string &path) const
 {
-    const UniqueFd fd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd fd(::openat(proc_.fd(), path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid() && is_gone(errno))
         return std::nullopt;
     if (!fd.valid())
         throw SystemError(errno, "cannot open /proc/" + path, ErrorKind::BrokenHost);
     try {
-        return read_all(fd.get(), limit, "/proc/" + path, usual_size);
+        return read_all(fd.get(), max_file, "/proc/" + path, usual_size);
     } catch (const SystemError &error) {
         if (is_gone(error.error_number()))
             return std::nullopt;
@@ -216,43 +207,29 @@ std::string Processes::read_own(const std::string &name) const
     return read_path("self/" + name).value_or("");
 }
 
-std::string Processes::locks() const
-{
-    return read_path("locks", max_locks).value_or("");
-}
-
 UniqueFd Processes::open_directory(const std::string &path) const
 {
-    return UniqueFd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return UniqueFd(::openat(proc_.fd(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 std::vector<pid_t> Processes::all() const
 {
-    return process_numbers(proc_.get(), "/proc");
+    return process_numbers(proc_.fd(), "/proc");
 }
 
 bool Processes::is_in_pid_namespace(pid_t pid, std::uint64_t pid_namespace) const
 {
     const std::string path = std::to_string(pid) + "/ns/pid";
     struct stat status {};
-    if (::fstatat(proc_.get(), path.c_str(), &status, 0) != 0 || status.st_ino == space_.pid_namespace)
+    if (::fstatat(proc_.fd(), path.c_str(), &status, 0) != 0 || status.st_ino == space_.pid_namespace)
         return false;
-    UniqueFd each(::openat(proc_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+    UniqueFd each(::openat(proc_.fd(), path.c_str(), O_RDONLY | O_CLOEXEC));
     while (each.valid() && ::fstat(each.get(), &status) == 0 && status.st_ino != space_.pid_namespace) {
         if (status.st_ino == pid_namespace)
             return true;
         each = UniqueFd(::ioctl(each.get(), NS_GET_PARENT));
     }
     return false;
-}
-
-UniqueFd Processes::open_own(const std::string &name) const
-{
-    const std::string path = "self/" + name;
-    UniqueFd fd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid())
-        throw SystemError(errno, "cannot open /proc/" + path, ErrorKind::BrokenHost);
-    return fd;
 }
 
 } // namespace ogh

@@ -12,6 +12,7 @@
 
 #include "base/unique_fd.h"
 #include "kernel/pidfd.h"
+#include "kernel/proc_fs.h"
 #include "lease/state/lease_state.h"
 
 namespace ogh {
@@ -82,9 +83,6 @@ public:
     /** The same of this process. @throws Error */
     [[nodiscard]] std::string read_own(const std::string &name) const;
 
-    /** /proc/locks: who has which lock on a file, of the processes that this pid namespace shows. @throws Error */
-    [[nodiscard]] std::string locks() const;
-
     /** Opens a directory of /proc: ".", "self", "42/fd". @return not valid if it cannot be, and errno says why */
     [[nodiscard]] UniqueFd open_directory(const std::string &path) const;
 
@@ -98,15 +96,14 @@ public:
     [[nodiscard]] bool is_in_pid_namespace(pid_t pid, std::uint64_t pid_namespace) const;
 
     /** Opens a file of this process. @throws SystemError (BrokenHost) */
-    [[nodiscard]] UniqueFd open_own(const std::string &name) const;
+    [[nodiscard]] UniqueFd open_own(const std::string &name) const { return proc_.open_self(name); }
 
 private:
     [[nodiscard]] std::optional<ProcessId> identity_of(pid_t pid) const;
-    [[nodiscard]] std::optional<std::string> read_path(const std::string &path,
-                                                       size_t limit = size_t{1} << 20U) const;
+    [[nodiscard]] std::optional<std::string> read_path(const std::string &path) const;
     [[nodiscard]] ProcessSpace find_space() const;
 
-    UniqueFd proc_;
+    ProcFs proc_;
     ProcessSpace space_;
 };
 

@@ -26,14 +26,12 @@ namespace ogh {
 //     yes           no                -          -               not: its first program is its work
 //     -             -                 -          -               HeldTooLong, if it has a limit and is none of those now
 //
-// An init only waits if it is called so (PreemptionPolicy::idle_inits) and has a pid namespace and a cgroup of its own. What
-// cannot be told is to the good of the container.
+// An init only waits if it is Concourse's (concourse_init) and has a pid namespace and a cgroup of its own. What cannot be told
+// is to the good of the container.
 
 /** When a container has to let another one have what it does not use. */
 struct PreemptionPolicy {
     bool is_allowed = true;
-    std::vector<std::string> idle_inits = {
-        "/tmp/gdn-init"}; ///< programs that only wait for others to be started
     std::chrono::nanoseconds idle_after = std::chrono::seconds(1); ///< since nothing runs in it any more
     std::chrono::nanoseconds begin_within =
         std::chrono::minutes(2); ///< since it got its lease, where nothing has run in it

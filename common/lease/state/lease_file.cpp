@@ -106,7 +106,7 @@ void each_member(auto &visit, Is<Holder> auto &holder)
     visit.optional("own_pid_namespace", holder.own_pid_namespace);
     visit.optional("cgroup", holder.cgroup);
     visit("container", holder.container);
-    visit.optional("program", holder.program);
+    visit.optional("idle_init", holder.idle_init);
 }
 
 void each_member(auto &visit, Is<Quota> auto &quota)

@@ -18,7 +18,7 @@ namespace ogh {
 //     state     {"version":1, "space":ProcessSpace, and the members of LeaseState}
 //     people    {"people":[{"init":ProcessId, and the members of ContainerLabel}, ...]}
 //
-// In a text (a container chooses its program's) each byte that is not printable, or not UTF-8, and the backslash, is \xNN.
+// In a text (a container may choose its cgroup's) each byte that is not printable, or not UTF-8, and the backslash, is \xNN.
 // A value has one text only.
 
 constexpr unsigned lease_file_version = 1;
@@ -50,12 +50,12 @@ std::string_view beginning_of(std::string_view text, size_t most);
 
 /**
  * How much there may be in the files of leases. Each container has a bounded part of them, so that whatever one chooses (its
- * program, its name) takes nothing of another's. All lengths are those of the file, in which a byte may take five.
+ * name, its cgroup) takes nothing of another's. All lengths are those of the file, in which a byte may take five.
  */
 constexpr size_t max_lease_containers = 4096;         ///< that have devices, see them or wait for some
 constexpr size_t max_lease_entry = size_t{64} << 10U; ///< of one of them; some hundreds of devices
 constexpr size_t max_container_word = NAME_MAX;       ///< of its id
-constexpr size_t max_path_word = PATH_MAX - 1;        ///< of its program, and of its cgroup
+constexpr size_t max_path_word = PATH_MAX - 1;        ///< of its cgroup
 constexpr size_t max_device_word = 1024;
 constexpr size_t max_quota_word = NAME_MAX; ///< of its name, with its kind
 constexpr size_t max_used_devices = 4096;   ///< of which it is known when they were given last

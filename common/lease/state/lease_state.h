@@ -105,7 +105,7 @@ struct Holder {
     bool own_pid_namespace = false;
     std::optional<OwnCgroup> cgroup = {}; ///< nothing: it is in no cgroup that is only its own
     std::string container = {};           ///< its id, whole; for people
-    std::string program = {};             ///< process.args[0] of config.json; decides whether it may be idle
+    bool idle_init = false;               ///< its first program only waits, so that the container may be idle
 
     bool operator==(const Holder &) const = default;
 };

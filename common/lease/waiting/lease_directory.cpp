@@ -5,20 +5,17 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <ctime>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "kernel/end_signals.h"
 #include "kernel/user_namespace.h"
@@ -62,60 +59,52 @@ std::string outer_root()
     return root ? std::to_string(*root) : "";
 }
 
-/**
- * Where the root of a user namespace keeps the leases of its containers: as with the engine of a user, or in a system
- * container of LXD's. `/run` where that root owns it, or else `/run/user/UID` of the user who is that root outside, as
- * /proc/self/uid_map has it; nothing of it by a symlink.
- */
-struct LeasePlace {
-    UniqueFd directory; ///< the directory of that root's
-    std::string path;   ///< its name
-    std::string scope;  ///< whose containers the leases bind, for people: "the containers of user 1000"
-};
-
-/**
- * Of this process's user namespace, which is not the first one.
- * @return nothing if there is none: then there are no leases
- * @throws Error
- */
-std::optional<LeasePlace> find_lease_place(const Sysroot &sysroot)
-{
-    if (auto run = find_own_directory(sysroot, {"run"}))
-        return LeasePlace{std::move(*run), "/run", "the containers of this user namespace's root"};
-    const std::string uid = outer_root();
-    if (uid.empty())
-        return std::nullopt;
-    if (auto run = find_own_directory(sysroot, {"run", "user", uid}))
-        return LeasePlace{std::move(*run), "/run/user/" + uid, "the containers of user " + uid};
-    return std::nullopt;
-}
-
 using Clock = std::chrono::steady_clock; // stands still while the host sleeps, as whoever has the lock does
 
 /** How many looks at who has the lock there are, until patience is at its end. */
 constexpr int looks = 10;
 
-/** @return false: another one has it, or a signal has come */
+/** A lock of the other kind (POSIX), of all of the file, by which the kernel tells who has it. */
+struct flock naming_lock()
+{
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    return lock;
+}
+
+/**
+ * @return false: another one has it, or a signal has come. Where the name cannot be left for those who wait, or is lost by
+ *         the close() of another descriptor of the file, the lock is the same.
+ */
 bool has_locked(int fd, int how, const std::string &name)
 {
-    if (::flock(fd, how) == 0)
+    if (::flock(fd, how) == 0) {
+        struct flock own_name = naming_lock();
+        ::fcntl(fd, F_SETLK, &own_name);
         return true;
+    }
     if (errno == EWOULDBLOCK || errno == EINTR)
         return false;
     throw SystemError(errno, "cannot lock " + name, ErrorKind::BrokenHost);
 }
 
-std::optional<pid_t> find_lock_holder(int fd, const Processes &processes)
+/**
+ * Who has left its name by has_locked(). Not by /proc/locks, which any user can make so long that reading it takes a minute.
+ * @return nothing if nobody has; 0: a process that this pid namespace does not show
+ */
+std::optional<pid_t> find_lock_holder(int fd)
 {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0)
+    struct flock found = naming_lock();
+    if (::fcntl(fd, F_GETLK, &found) != 0 || found.l_type == F_UNLCK)
         return std::nullopt;
-    return lock_holder(processes.locks(), status.st_dev, status.st_ino);
+    return std::max(found.l_pid, 0);
 }
 
 /** "the process 17 ('python3', stopped)" */
 std::string name_of_process(pid_t pid, const Processes &processes)
 {
+    if (pid == 0)
+        return "a process that /proc does not show, as of another pid namespace";
     const std::string stat = processes.read(pid, "stat").value_or("");
     const size_t start = stat.find('(');
     const size_t end = stat.rfind(')'); // the name may have any of its own
@@ -134,7 +123,7 @@ Error stands_still(const std::string &name, std::optional<pid_t> holder, const P
     return {ErrorKind::BrokenHost,
             name + " has been locked for " + std::to_string(seconds) + " s by " +
                 (holder ? name_of_process(*holder, processes)
-                        : "a process that /proc/locks does not show, as of another pid namespace") +
+                        : "a process that has not said which one it is ('lslocks' shows it)") +
                 ", which holds up all hooks: let it go on, or end it"};
 }
 
@@ -176,15 +165,15 @@ std::optional<UniqueFd> open_directory(int parent, const std::string &name, cons
     return fd;
 }
 
-UniqueFd open_or_make_directory(int parent, const std::string &name, const std::string &what)
+std::optional<UniqueFd> open_or_make_directory(int parent, const std::string &name, const std::string &what)
 {
     if (auto found = open_directory(parent, name, what))
-        return std::move(*found);
+        return found;
     // Another hook may be making it at this moment.
     if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
         throw SystemError(errno, "cannot make " + what, ErrorKind::BrokenHost);
     if (auto made = open_directory(parent, name, what))
-        return std::move(*made);
+        return made;
     throw Error(ErrorKind::BrokenHost, what + " has gone the moment it was made");
 }
 
@@ -195,24 +184,6 @@ UniqueFd root_of(const Sysroot &sysroot)
         throw Error(ErrorKind::BrokenHost, "the host's root cannot be found");
     return std::move(root->fd);
 }
-
-/** Opens the components below one by one, none of which may be a symlink; `open` gives nothing to stop there. */
-template<typename Open>
-std::optional<UniqueFd> walk(UniqueFd fd, const std::string &above, const std::vector<const char *> &names,
-                             const Open &open)
-{
-    std::string path = above;
-    for (const char *name : names) {
-        path += std::string("/") + name;
-        std::optional<UniqueFd> next = open(fd.get(), name, "the directory " + quote(path));
-        if (!next)
-            return std::nullopt;
-        fd = std::move(*next);
-    }
-    return fd;
-}
-
-const std::vector<const char *> below{"oci-gpu-hooks", "leases"};
 
 /** Without SA_RESTART that it is called is all it takes. */
 extern "C" void end_the_call(int /*number*/) {}
@@ -266,33 +237,16 @@ std::string why_no_lease_place()
            "', which 'loginctl enable-linger' makes for user " + uid;
 }
 
-std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode)
-{
-    std::array<char, 64> file{};
-    std::snprintf(file.data(), file.size(), "%02x:%02x:%llu", major(device), minor(device),
-                  static_cast<unsigned long long>(inode));
-    for (const std::string &line : split_list(locks, '\n')) {
-        // "3: FLOCK  ADVISORY  WRITE 4711 00:1b:12 0 EOF"; one that waits has "->" in front of FLOCK.
-        std::vector<std::string> words = split_list(line, ' ');
-        std::erase(words, "");
-        if (words.size() < 6 || words[1] != "FLOCK" || words[5] != file.data())
-            continue;
-        if (const auto pid = parse_number(words[4]))
-            return static_cast<pid_t>(*pid);
-    }
-    return std::nullopt;
-}
-
 void lock_file(int fd, const std::string &name, const Processes &processes, const Patience &patience)
 {
     if (has_locked(fd, LOCK_EX | LOCK_NB, name))
         return;
     // By a signal and not by asking again and again: the kernel wakes whoever waits at once, and nobody else.
     const RepeatedInterrupt interrupt(patience.limit / looks);
-    std::optional<pid_t> holder = find_lock_holder(fd, processes);
+    std::optional<pid_t> holder = find_lock_holder(fd);
     Clock::time_point since = Clock::now();
     while (!has_locked(fd, LOCK_EX, name)) {
-        const std::optional<pid_t> now = find_lock_holder(fd, processes);
+        const std::optional<pid_t> now = find_lock_holder(fd);
         if (now != holder) {
             holder = now;
             since = Clock::now();
@@ -306,25 +260,33 @@ void lock_file(int fd, const std::string &name, const Processes &processes, cons
 
 bool LeaseDirectory::is_possible(const Sysroot &sysroot)
 {
-    return ::geteuid() == 0 && (in_initial_user_namespace() || find_lease_place(sysroot));
+    return ::geteuid() == 0 && (in_initial_user_namespace() || find_above(sysroot));
 }
 
-/** The directory that it is in, as it is; without a descriptor if there is none. */
+/**
+ * The directory that it is in, as it is; without a descriptor if there is none. In a user namespace, as with the engine of a
+ * user, or in a system container of LXD's: `/run` where that root owns it, or else `/run/user/UID` of the user who is that
+ * root outside, as /proc/self/uid_map has it; nothing of it by a symlink, and nothing if there is none.
+ */
 std::optional<LeaseDirectory> LeaseDirectory::find_above(const Sysroot &sysroot)
 {
     LeaseDirectory run;
-    if (!in_initial_user_namespace()) {
-        auto place = find_lease_place(sysroot);
-        if (!place)
-            return std::nullopt;
-        run.fd_ = std::move(place->directory);
-        run.on_host_ = sysroot.on_host(place->path);
-        run.scope_ = std::move(place->scope);
+    run.on_host_ = sysroot.on_host("/run");
+    if (in_initial_user_namespace()) {
+        if (auto fd = open_directory(root_of(sysroot).get(), "run", "the directory " + quote(run.on_host_)))
+            run.fd_ = std::move(*fd);
         return run;
     }
-    run.on_host_ = sysroot.on_host("/run");
-    if (auto fd = walk(root_of(sysroot), sysroot.on_host(""), {"run"}, open_directory))
-        run.fd_ = std::move(*fd);
+    auto fd = find_own_directory(sysroot, {"run"});
+    run.scope_ = "the containers of this user namespace's root";
+    if (const std::string uid = fd ? "" : outer_root(); !uid.empty()) {
+        fd = find_own_directory(sysroot, {"run", "user", uid});
+        run.on_host_ = sysroot.on_host("/run/user/" + uid);
+        run.scope_ = "the containers of user " + uid;
+    }
+    if (!fd)
+        return std::nullopt;
+    run.fd_ = std::move(*fd);
     return run;
 }
 
@@ -356,36 +318,37 @@ std::optional<LeaseDirectory> LeaseDirectory::open(const Sysroot &sysroot)
 void LeaseDirectory::complete(const Sysroot &sysroot)
 {
     if (!fd_.valid())
-        fd_ = open_or_make_directory(root_of(sysroot).get(), "run", "the directory " + quote(on_host_));
-    descend();
+        fd_ = *open_or_make_directory(root_of(sysroot).get(), "run", "the directory " + quote(on_host_));
+    descend(true);
 }
 
 LeaseDirectory LeaseDirectory::make() &&
 {
     if (!fd_.valid())
         throw Error(ErrorKind::BrokenHost, "there is no directory " + quote(on_host_));
-    descend();
+    descend(true);
     return std::move(*this);
 }
 
-void LeaseDirectory::descend()
+bool LeaseDirectory::descend(bool makes)
 {
-    fd_ = *walk(std::move(fd_), on_host_, below, [](int parent, const char *name, const std::string &what) {
-        return std::optional(open_or_make_directory(parent, name, what));
-    });
-    on_host_ += "/oci-gpu-hooks/leases";
+    for (const char *const name : {"oci-gpu-hooks", "leases"}) {
+        on_host_ += std::string("/") + name;
+        const std::string what = "the directory " + quote(on_host_);
+        auto next =
+            makes ? open_or_make_directory(fd_.get(), name, what) : open_directory(fd_.get(), name, what);
+        if (!next)
+            return false;
+        fd_ = std::move(*next);
+    }
+    return true;
 }
 
 std::optional<LeaseDirectory> LeaseDirectory::find(const Sysroot &sysroot)
 {
     LeaseDirectory directory = above(sysroot);
-    if (!directory.fd_.valid())
+    if (!directory.fd_.valid() || !directory.descend(false))
         return std::nullopt;
-    auto fd = walk(std::move(directory.fd_), directory.on_host_, below, open_directory);
-    if (!fd)
-        return std::nullopt;
-    directory.fd_ = std::move(*fd);
-    directory.on_host_ += "/oci-gpu-hooks/leases";
     return directory;
 }
 
@@ -424,15 +387,14 @@ UniqueFd LeaseDirectory::lock(const Processes &processes, const Patience &patien
 
 std::string LeaseDirectory::lock_keeper(const Processes &processes) const
 {
-    struct stat status {};
-    if (::fstatat(fd_.get(), lock_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    const UniqueFd fd(::openat(fd_.get(), lock_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.valid())
         return "";
-    const auto find_holder = [&] { return lock_holder(processes.locks(), status.st_dev, status.st_ino); };
     constexpr timespec pause{0, 50'000'000};
-    const std::optional<pid_t> holder = find_holder();
+    const std::optional<pid_t> holder = find_lock_holder(fd.get());
     for (int look = 0; holder && look < looks; ++look) {
         ::nanosleep(&pause, nullptr);
-        if (find_holder() != holder)
+        if (find_lock_holder(fd.get()) != holder)
             return "";
     }
     return holder ? name_of_process(*holder, processes) : "";

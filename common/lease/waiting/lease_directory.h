@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
@@ -17,13 +15,6 @@ namespace ogh {
 /** What is to be done where there can be no leases, for messages. @throws Error */
 std::string why_no_lease_place();
 
-/**
- * Which process has the lock (flock) of a file.
- * @param locks the text of /proc/locks; see fs/locks.c of the kernel, lock_get_status()
- * @return nothing if nobody has it, or a process that this pid namespace does not show
- */
-std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode);
-
 /** How somebody waits for a lock. */
 struct Patience {
     std::chrono::milliseconds limit; ///< how long one and the same process may have it
@@ -32,6 +23,7 @@ struct Patience {
 
 /**
  * Locks a file (flock) for this process alone. It waits for as long as the lock goes from one process to another.
+ * @param fd open for writing. No other descriptor of the file is closed while it is locked: others would not see by whom.
  * @param name of the file, for messages
  * @throws Error (BrokenHost): one process, which the message names, has had it for so long; Cancelled, within a tenth of
  *         the patience
@@ -86,9 +78,9 @@ public:
     [[nodiscard]] UniqueFd lock(const Processes &processes, const Patience &patience) const;
 
     /**
-     * Which process keeps the lock, for people, without opening it: one that is found to have it for half a second, which
-     * takes no time where nobody has it.
-     * @return "the process 17 ('python3', stopped)"; "" if there is none
+     * Which process keeps the lock, for people: one that is found to have it for half a second, which takes no time where
+     * nobody has it.
+     * @return "the process 17 ('python3', stopped)"; "" if there is none, and for whoever is not root
      */
     [[nodiscard]] std::string lock_keeper(const Processes &processes) const;
 
@@ -118,7 +110,7 @@ private:
     static std::optional<LeaseDirectory> find_above(const Sysroot &sysroot);
     static LeaseDirectory above(const Sysroot &sysroot);
     void complete(const Sysroot &sysroot);
-    void descend();
+    bool descend(bool makes); ///< @return false if there is none, and it is not made
 
     [[nodiscard]] UniqueFd make_new(const LeaseDocument &document) const;
     [[nodiscard]] std::string named(const char *file) const;

@@ -78,12 +78,6 @@ void wake_waiters(const Processes &processes, LeaseState &state)
 
 } // namespace
 
-Lease::Lease(Lease &&other) noexcept
-    : store_(std::exchange(other.store_, nullptr)), grant_(std::move(other.grant_)),
-      devices_(std::move(other.devices_)), hides_files_(other.hides_files_)
-{
-}
-
 void Lease::note_rules(const DeviceRules &rules)
 try {
     if (store_ == nullptr)

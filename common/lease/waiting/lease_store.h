@@ -123,7 +123,7 @@ public:
     }
     Lease(const Lease &) = delete;
     Lease &operator=(const Lease &) = delete;
-    Lease(Lease &&other) noexcept;
+    Lease(Lease &&other) noexcept = default; // which leaves the other one nothing to give back
     ~Lease() { release(); }
 
     /** All that was asked for: `fixed` of the demand in its order, and then what was chosen of the candidates. */

@@ -26,6 +26,14 @@ namespace ogh::cdi_devices {
 
 namespace {
 
+/** Linux gives it to NVIDIA's driver: Documentation/admin-guide/devices.txt. */
+constexpr unsigned nvidia_major = 195;
+
+bool has_cap(const std::set<unsigned> &caps, const std::optional<CapNode> &node)
+{
+    return node && caps.contains(node->minor);
+}
+
 /** The nodes of NVIDIA's driver: which of them there are, and which GPUs a set of them gives. */
 class NvidiaNodes final {
 public:
@@ -40,10 +48,22 @@ public:
      * loaded its own number is nevertheless: the node would be a GPU's once it is.
      * @throws Error (BrokenHost) if the list cannot be read
      */
-    [[nodiscard]] bool has(unsigned major);
+    [[nodiscard]] bool has(unsigned major)
+    {
+        if (!is_named(major) && major != nvidia_major)
+            return false;
+        const bool is_loaded =
+            std::any_of(driver_devices.begin(), driver_devices.end(),
+                        [&](std::string_view name) { return majors_.major_of(name).has_value(); });
+        return !is_loaded || !gpus().empty();
+    }
 
     /** Begins a new set. */
-    void begin();
+    void begin()
+    {
+        minors_.clear();
+        caps_.clear();
+    }
 
     /**
      * Adds a node for which has() is true.
@@ -51,18 +71,109 @@ public:
      * @return whether it is a GPU's or an instance's, and not one that all have in common
      * @throws Error: BrokenHost if no GPU and no instance has it; the GPU's own problem
      */
-    bool add(unsigned major, unsigned minor, const std::string &path);
+    bool add(unsigned major, unsigned minor, const std::string &path)
+    {
+        const bool is_cap = majors_.major_of(caps_devices) == major;
+        const bool is_shared = majors_.major_of(uvm_devices) == major ||
+                               majors_.major_of(imex_devices) == major || (!is_cap && minor > max_gpu_minor);
+        if (is_cap)
+            add_instance(minor, path);
+        else if (!is_shared)
+            add_gpu(minor, path);
+        return !is_shared;
+    }
 
     /** What leases know the GPUs and instances of the set by. */
-    [[nodiscard]] std::set<LeaseKey> keys() const;
+    [[nodiscard]] std::set<LeaseKey> keys() const
+    {
+        std::set<LeaseKey> found;
+        for (const ListedGpu &gpu : gpus_.value_or(std::vector<ListedGpu>())) {
+            std::set<LeaseKey> instances = instances_of(gpu);
+            const bool is_given = gpu.information.minor && minors_.contains(*gpu.information.minor);
+            if (instances.empty() && is_given)
+                found.insert(lease_key(gpu));
+            found.merge(instances);
+        }
+        return found;
+    }
 
 private:
-    [[nodiscard]] bool is_named(unsigned major) const;
-    const std::vector<ListedGpu> &gpus();
-    void read_instances();
-    void add_gpu(unsigned minor, const std::string &path);
-    void add_instance(unsigned minor, const std::string &path);
-    [[nodiscard]] std::set<LeaseKey> instances_of(const ListedGpu &gpu) const;
+    [[nodiscard]] bool is_named(unsigned major) const
+    {
+        const auto is_of = [&](std::string_view name) { return majors_.major_of(name) == major; };
+        return std::any_of(driver_devices.begin(), driver_devices.end(), is_of) || is_of(uvm_devices) ||
+               is_of(caps_devices) || is_of(imex_devices);
+    }
+
+    const std::vector<ListedGpu> &gpus()
+    {
+        if (!gpus_)
+            gpus_ = list_nvidia_gpus(sysroot_, notes_).gpus;
+        return *gpus_;
+    }
+
+    void read_instances()
+    {
+        if (has_instances_)
+            return;
+        has_instances_ = true;
+        static_cast<void>(gpus());
+        MigReader reader(sysroot_);
+        for (ListedGpu &gpu : *gpus_)
+            for (MigInstance &instance : gpu.instances)
+                reader.read_nodes(gpu.information.minor.value(), instance);
+    }
+
+    void add_gpu(unsigned minor, const std::string &path)
+    {
+        const auto &all = gpus();
+        const auto gpu = std::find_if(all.begin(), all.end(),
+                                      [&](const ListedGpu &each) { return each.information.minor == minor; });
+        if (gpu == all.end())
+            throw Error(ErrorKind::BrokenHost,
+                        "the driver has no GPU with the node " + quote(path) +
+                            ", which has the minor number " + std::to_string(minor) +
+                            ": the specification may be older than the driver, or the driver not "
+                            "be loaded yet");
+        if (!gpu->problem.empty())
+            throw Error(gpu->problem_kind,
+                        "the GPU " + to_text(gpu->address) + " cannot be given: " + gpu->problem);
+        minors_.insert(minor);
+    }
+
+    void add_instance(unsigned minor, const std::string &path)
+    {
+        read_instances();
+        const std::set<unsigned> wanted{minor};
+        for (const ListedGpu &gpu : gpus()) {
+            if (std::any_of(gpu.instances.begin(), gpu.instances.end(), [&](const MigInstance &instance) {
+                    return has_cap(wanted, instance.gpu_node) || has_cap(wanted, instance.compute_node);
+                })) {
+                caps_.insert(minor);
+                return;
+            }
+        }
+        throw Error(ErrorKind::Denied,
+                    "the node " + quote(path) +
+                        " is no instance's of a GPU (MIG): it stands for another right over "
+                        "GPUs, or the specification is older than how they are divided");
+    }
+
+    [[nodiscard]] std::set<LeaseKey> instances_of(const ListedGpu &gpu) const
+    {
+        std::set<LeaseKey> found;
+        for (const MigInstance &instance : gpu.instances)
+            if (has_cap(caps_, instance.compute_node))
+                found.insert(lease_key(gpu, instance));
+        // Who has a GPU instance alone can divide it further.
+        for (const MigInstance &instance : gpu.instances) {
+            const LeaseKey outer = lease_key(gpu) + "/" + std::to_string(instance.gpu_instance);
+            const auto is_in_it = [&](const LeaseKey &key) { return key.starts_with(outer + "/"); };
+            if (has_cap(caps_, instance.gpu_node) && std::none_of(found.begin(), found.end(), is_in_it))
+                found.insert(outer);
+        }
+        return found;
+    }
 
     const ProcDevices &majors_;
     const Sysroot &sysroot_;
@@ -72,131 +183,6 @@ private:
     std::set<unsigned> minors_;                  ///< of GPUs
     std::set<unsigned> caps_;                    ///< of /dev/nvidia-caps
 };
-
-/** Linux gives it to NVIDIA's driver: Documentation/admin-guide/devices.txt. */
-constexpr unsigned nvidia_major = 195;
-
-bool has_cap(const std::set<unsigned> &caps, const std::optional<CapNode> &node)
-{
-    return node && caps.contains(node->minor);
-}
-
-bool NvidiaNodes::has(unsigned major)
-{
-    if (!is_named(major) && major != nvidia_major)
-        return false;
-    const bool is_loaded =
-        std::any_of(driver_devices.begin(), driver_devices.end(),
-                    [&](std::string_view name) { return majors_.major_of(name).has_value(); });
-    return !is_loaded || !gpus().empty();
-}
-
-bool NvidiaNodes::is_named(unsigned major) const
-{
-    const auto is_of = [&](std::string_view name) { return majors_.major_of(name) == major; };
-    return std::any_of(driver_devices.begin(), driver_devices.end(), is_of) || is_of(uvm_devices) ||
-           is_of(caps_devices) || is_of(imex_devices);
-}
-
-const std::vector<ListedGpu> &NvidiaNodes::gpus()
-{
-    if (!gpus_)
-        gpus_ = list_nvidia_gpus(sysroot_, notes_).gpus;
-    return *gpus_;
-}
-
-void NvidiaNodes::begin()
-{
-    minors_.clear();
-    caps_.clear();
-}
-
-bool NvidiaNodes::add(unsigned major, unsigned minor, const std::string &path)
-{
-    const bool is_cap = majors_.major_of(caps_devices) == major;
-    const bool is_shared = majors_.major_of(uvm_devices) == major ||
-                           majors_.major_of(imex_devices) == major || (!is_cap && minor > max_gpu_minor);
-    if (is_cap)
-        add_instance(minor, path);
-    else if (!is_shared)
-        add_gpu(minor, path);
-    return !is_shared;
-}
-
-void NvidiaNodes::add_gpu(unsigned minor, const std::string &path)
-{
-    const auto &all = gpus();
-    const auto gpu = std::find_if(all.begin(), all.end(),
-                                  [&](const ListedGpu &each) { return each.information.minor == minor; });
-    if (gpu == all.end())
-        throw Error(ErrorKind::BrokenHost,
-                    "the driver has no GPU with the node " + quote(path) + ", which has the minor number " +
-                        std::to_string(minor) +
-                        ": the specification may be older than the driver, or the driver not "
-                        "be loaded yet");
-    if (!gpu->problem.empty())
-        throw Error(gpu->problem_kind,
-                    "the GPU " + to_text(gpu->address) + " cannot be given: " + gpu->problem);
-    minors_.insert(minor);
-}
-
-void NvidiaNodes::add_instance(unsigned minor, const std::string &path)
-{
-    read_instances();
-    const std::set<unsigned> wanted{minor};
-    for (const ListedGpu &gpu : gpus()) {
-        if (std::any_of(gpu.instances.begin(), gpu.instances.end(), [&](const MigInstance &instance) {
-                return has_cap(wanted, instance.gpu_node) || has_cap(wanted, instance.compute_node);
-            })) {
-            caps_.insert(minor);
-            return;
-        }
-    }
-    throw Error(ErrorKind::Denied, "the node " + quote(path) +
-                                       " is no instance's of a GPU (MIG): it stands for another right over "
-                                       "GPUs, or the specification is older than how they are divided");
-}
-
-void NvidiaNodes::read_instances()
-{
-    if (has_instances_)
-        return;
-    has_instances_ = true;
-    static_cast<void>(gpus());
-    MigReader reader(sysroot_);
-    for (ListedGpu &gpu : *gpus_)
-        for (MigInstance &instance : gpu.instances)
-            reader.read_nodes(gpu.information.minor.value(), instance);
-}
-
-std::set<LeaseKey> NvidiaNodes::instances_of(const ListedGpu &gpu) const
-{
-    std::set<LeaseKey> found;
-    for (const MigInstance &instance : gpu.instances)
-        if (has_cap(caps_, instance.compute_node))
-            found.insert(lease_key(gpu, instance));
-    // Who has a GPU instance alone can divide it further.
-    for (const MigInstance &instance : gpu.instances) {
-        const LeaseKey outer = lease_key(gpu) + "/" + std::to_string(instance.gpu_instance);
-        const auto is_in_it = [&](const LeaseKey &key) { return key.starts_with(outer + "/"); };
-        if (has_cap(caps_, instance.gpu_node) && std::none_of(found.begin(), found.end(), is_in_it))
-            found.insert(outer);
-    }
-    return found;
-}
-
-std::set<LeaseKey> NvidiaNodes::keys() const
-{
-    std::set<LeaseKey> found;
-    for (const ListedGpu &gpu : gpus_.value_or(std::vector<ListedGpu>())) {
-        std::set<LeaseKey> instances = instances_of(gpu);
-        const bool is_given = gpu.information.minor && minors_.contains(*gpu.information.minor);
-        if (instances.empty() && is_given)
-            found.insert(lease_key(gpu));
-        found.merge(instances);
-    }
-    return found;
-}
 
 constexpr const char *amd_hook = "amd-kfd";
 constexpr const char *nvidia_hook = "nvidia-devices";
@@ -344,6 +330,7 @@ std::vector<DeviceKeys> find_device_keys(const std::vector<DeviceNodes> &devices
                     [](const DeviceNodes &nodes) { return nodes.own.empty() && nodes.of_file.empty(); }))
         return {devices.size(), DeviceKeys()};
     Finder finder(may_give_gpus, sysroot, notes);
+    found.reserve(devices.size());
     for (const DeviceNodes &nodes : devices)
         found.push_back(finder.find(nodes));
     return found;

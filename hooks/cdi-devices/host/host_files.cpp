@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -23,20 +22,19 @@
 #include "host/sysroot.h"
 #include "kernel/directory_entries.h"
 #include "libraries/directory_libraries.h"
-#include "loader/elf_library.h"
+#include "loader/elf_file.h"
 
 namespace ogh::cdi_devices {
 
 namespace {
 
-/** Nothing if it is no library. Not blocking: a FIFO must not hold up the start of a container. */
+/** Nothing if it is no library. */
 std::optional<FoundFile> read_file(const Sysroot &sysroot, const std::string &host_path, std::string name)
 {
     const auto found = sysroot.find(host_path);
     if (!found)
         return std::nullopt;
-    const UniqueFd fd(::open(sysroot.on_host(found->path).c_str(),
-                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const UniqueFd fd = open_host_file(sysroot, *found);
     struct stat status {};
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
         return std::nullopt;
@@ -86,58 +84,30 @@ std::vector<FoundFile> read_directory_files(const std::string &directory,
     return files;
 }
 
-/**
- * Looks at files of the host. A specification names those of a directory one after the other, hundreds of them, so the way to
- * a directory is walked once.
- */
-class Looker final {
-public:
-    explicit Looker(const Sysroot &sysroot) : sysroot_(sysroot) {}
+/** What itself has the name. @param path absolute */
+HostFile look(const Sysroot &sysroot, const std::string &path)
+{
+    const auto directory = sysroot.find(directory_of(path));
+    const std::string name = file_name_of(path);
+    struct stat status {};
+    if (directory && ::fstatat(directory->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+        return {sysroot.on_host(path_in(directory->path, name)), status.st_mode, status.st_rdev};
+    if (directory && errno != ENOENT)
+        throw SystemError(errno, "cannot look at " + quote(path), ErrorKind::BrokenHost);
+    return {sysroot.on_host(path), 0, 0};
+}
 
-    /** What itself has the name. @param path absolute */
-    [[nodiscard]] HostFile look(const std::string &path)
-    {
-        enter(directory_of(path));
-        const std::string name = file_name_of(path);
-        struct stat status {};
-        if (directory_ && ::fstatat(directory_->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
-            return {sysroot_.on_host(path_in(directory_->path, name)), status.st_mode, status.st_rdev};
-        if (directory_ && errno != ENOENT)
-            throw SystemError(errno, "cannot look at " + quote(path), ErrorKind::BrokenHost);
-        return {sysroot_.on_host(path), 0, 0};
-    }
-
-    /** What symlinks lead to. @param path absolute */
-    [[nodiscard]] HostFile follow(const std::string &path)
-    {
-        const std::string name = file_name_of(path);
-        if (!name.empty() && name != "." && name != "..") {
-            HostFile file = look(path);
-            if (!S_ISLNK(file.mode))
-                return file;
-        }
-        const auto found = sysroot_.find(path);
-        if (!found)
-            return {sysroot_.on_host(path), 0, 0};
-        struct stat status {};
-        if (::fstat(found->fd.get(), &status) != 0)
-            throw SystemError(errno, "cannot look at " + quote(path), ErrorKind::BrokenHost);
-        return {sysroot_.on_host(found->path), status.st_mode, status.st_rdev};
-    }
-
-private:
-    void enter(std::string path)
-    {
-        if (path == path_ && directory_)
-            return;
-        directory_ = sysroot_.find(path);
-        path_ = std::move(path);
-    }
-
-    const Sysroot &sysroot_;
-    std::string path_;                      ///< of the directory, as it was asked for
-    std::optional<ResolvedPath> directory_; ///< nothing if it does not exist
-};
+/** What symlinks lead to. @param path absolute */
+HostFile follow(const Sysroot &sysroot, const std::string &path)
+{
+    const auto found = sysroot.find(path);
+    if (!found)
+        return {sysroot.on_host(path), 0, 0};
+    struct stat status {};
+    if (::fstat(found->fd.get(), &status) != 0)
+        throw SystemError(errno, "cannot look at " + quote(path), ErrorKind::BrokenHost);
+    return {sysroot.on_host(found->path), status.st_mode, status.st_rdev};
+}
 
 void require_absolute(const std::string &path, const char *what)
 {
@@ -154,29 +124,17 @@ std::string read_driver_version(const Sysroot &sysroot)
     return text ? text->substr(0, text->find('\n')) : "";
 }
 
-constexpr size_t max_proc_file = 65536;
-
-/** What the driver's libraries read, besides params. */
-constexpr std::array shown_files{"version", "registry"};
-constexpr std::array shown_directories{"gpus", "capabilities"};
-
-/** Nothing if the driver is not loaded. @throws Error (BrokenHost) */
-std::optional<DriverProc> read_driver_proc(const Sysroot &sysroot)
+void add_driver_proc(const Sysroot &sysroot, HostFiles &files)
 {
-    const std::string directory = driver_proc_directory;
-    auto params = read_host_file(sysroot, directory + "/params", max_proc_file);
-    if (!params)
-        return std::nullopt;
-    DriverProc proc{std::move(*params)};
-    for (const char *name : shown_files)
-        if (auto content = read_host_file(sysroot, directory + "/" + name, max_proc_file))
-            proc.files.push_back({name, std::move(*content)});
-    const auto found = sysroot.find(directory);
-    proc.path = sysroot.on_host(found ? found->path : directory);
-    for (const char *name : shown_directories)
-        if (sysroot.find(directory + "/" + name))
-            proc.directories.emplace_back(name);
-    return proc;
+    const std::string proc = driver_proc_directory;
+    const auto found = sysroot.find(proc);
+    auto driver = read_driver_proc(sysroot);
+    if (!found || !driver.params)
+        return;
+    files.driver_proc = std::move(driver);
+    for (const char *name : {"/gpus", "/capabilities"})
+        if (sysroot.find(proc + name))
+            files.driver_directories.push_back({sysroot.on_host(found->path) + name, proc + name});
 }
 
 } // namespace
@@ -194,14 +152,13 @@ const std::string &host_path_of(const cdi::DeviceNode &node)
 HostFiles look_at_host(const cdi::ContainerEdits &edits, const VendorActions &actions, const Sysroot &sysroot)
 {
     HostFiles files;
-    Looker looker(sysroot);
     for (const cdi::DeviceNode &node : edits.nodes) {
         require_absolute(host_path_of(node), "device node");
-        files.nodes.try_emplace(host_path_of(node), looker.look(host_path_of(node)));
+        files.nodes.try_emplace(host_path_of(node), look(sysroot, host_path_of(node)));
     }
     for (const cdi::Mount &mount : edits.mounts) {
         require_absolute(mount.host_path, "mount");
-        files.mounts.try_emplace(mount.host_path, looker.follow(mount.host_path));
+        files.mounts.try_emplace(mount.host_path, follow(sysroot, mount.host_path));
     }
     const auto is_missing = [](const auto &each) { return each.second.mode == 0; };
     if (std::any_of(files.mounts.begin(), files.mounts.end(), is_missing))
@@ -209,7 +166,7 @@ HostFiles look_at_host(const cdi::ContainerEdits &edits, const VendorActions &ac
     for (const std::string &directory : actions.library_directories)
         files.libraries.try_emplace(directory, read_directory_files(directory, edits.mounts, sysroot));
     if (actions.masks_params)
-        files.driver_proc = read_driver_proc(sysroot);
+        add_driver_proc(sysroot, files);
     return files;
 }
 

@@ -10,8 +10,10 @@
 
 #include "cdi-devices/plan/vendor_hooks.h"
 #include "cdi/spec.h"
+#include "edits/edits.h"
 #include "host/sysroot.h"
 #include "libraries/directory_libraries.h"
+#include "nvidia/driver_params.h"
 
 namespace ogh::cdi_devices {
 
@@ -24,28 +26,15 @@ struct HostFile {
     bool operator==(const HostFile &) const = default;
 };
 
-constexpr const char *driver_proc_directory = "/proc/driver/nvidia";
-
-/** What NVIDIA's driver shows in /proc/driver/nvidia, of what a container is to see. */
-struct DriverProc {
-    struct File {
-        std::string name;
-        std::string content;
-    };
-
-    std::string params;
-    std::vector<File> files = {};              ///< beside params
-    std::string path = {};                     ///< of the directory, as this process names it
-    std::vector<std::string> directories = {}; ///< their names
-};
-
 /** What the host has of what edits name, by their host paths. */
 struct HostFiles {
     std::map<std::string, HostFile> nodes;  ///< what itself has the name, be it a symlink
     std::map<std::string, HostFile> mounts; ///< what symlinks lead to
     std::map<std::string, std::vector<FoundFile>> libraries = {}; ///< by VendorActions::library_directories
     std::string driver_version = {}; ///< of NVIDIA's driver, if something is missing and it is loaded
-    std::optional<DriverProc> driver_proc = {}; ///< if VendorActions::masks_params
+    // With VendorActions::masks_params, where the driver is loaded:
+    std::optional<DriverProc> driver_proc = {};
+    std::vector<MountEdit> driver_directories = {}; ///< of the host's beside these files
 };
 
 /** Whether it is a character or block device. */

@@ -10,18 +10,20 @@
 #include <array>
 #include <iterator>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/contains.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
+#include "base/letters.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "cdi-devices/plan/driver_plan.h"
 #include "cdi-devices/plan/target_path.h"
 #include "edits/inner_path.h"
 #include "libraries/loader_plan.h"
+#include "nvidia/driver_params.h"
 
 namespace ogh::cdi_devices {
 
@@ -114,26 +116,6 @@ NodeEdit plan_node(const cdi::DeviceNode &node, const HostFile &host, const Node
     edit.mode = mode_of(node, host);
     edit.access = is_fifo ? 0 : access_of(node.permissions);
     edit.owner = {.uid = node.uid.value_or(user.uid), .gid = node.gid.value_or(user.gid)};
-    return edit;
-}
-
-/**
- * What a mount of a device node comes to, such as Intel's of the links in /dev/dri/by-path: another name for it, without
- * a rule of the device cgroup, which a mount brings none of. Every mount of this collection is nodev. Pure.
- * @param host a device node
- * @throws Error as node_target()
- */
-NodeEdit plan_mounted_node(const cdi::Mount &mount, const HostFile &host, const NodeOwner &user)
-{
-    NodeEdit edit;
-    edit.container_path = node_target(mount.container_path);
-    edit.host_path = host.path;
-    edit.type = host.mode & S_IFMT;
-    edit.major = major(host.device);
-    edit.minor = minor(host.device);
-    edit.mode = mode_of({}, host);
-    edit.access = 0;
-    edit.owner = user;
     return edit;
 }
 
@@ -264,6 +246,39 @@ void refuse_impossible(const cdi::ContainerEdits &edits)
                                            ", which only a runtime can do");
 }
 
+constexpr std::string_view node_directory = "/dev/";
+
+bool has_node_below(const std::string &directory, const std::vector<NodeEdit> &nodes)
+{
+    return std::any_of(nodes.begin(), nodes.end(), [&](const NodeEdit &node) {
+        return node.container_path.starts_with(directory + "/");
+    });
+}
+
+/**
+ * Gives nodes the permissions that `chmod` is asked for. A directory of nodes is made for everybody, which is all that
+ * specifications ask for it.
+ * @throws Error (Denied) for any other path
+ */
+void change_modes(const std::vector<ModeChange> &changes, std::vector<NodeEdit> &nodes)
+{
+    constexpr mode_t directory_mode = 0755;
+    for (const auto &[path, mode] : changes) {
+        bool is_node = false;
+        for (NodeEdit &node : nodes) {
+            if (node.container_path != path)
+                continue;
+            node.mode = mode;
+            is_node = true;
+        }
+        if (!is_node && !(mode == directory_mode && has_node_below(path, nodes)))
+            throw Error(ErrorKind::Denied,
+                        "a specification changes the permissions of " + quote(path) +
+                            " in the container, which is none of its device nodes; that is "
+                            "not done");
+    }
+}
+
 /** What depends on the image: files of its loaders, and the profile for EGL. */
 void plan_image(const PlanInputs &inputs, Edits &planned, Notes &notes)
 {
@@ -356,10 +371,13 @@ std::vector<NodeEdit> plan_nodes(const cdi::ContainerEdits &edits, const HostFil
     for (const cdi::DeviceNode &node : edits.nodes)
         if (const auto found = host.nodes.find(host_path_of(node)); found != host.nodes.end())
             nodes.push_back(plan_node(node, found->second, user));
+    // A mount of a device node, such as Intel's of the links in /dev/dri/by-path, is another name for it, without a rule of
+    // the device cgroup, which a mount brings none of. Every mount of this collection is nodev.
     for (const cdi::Mount &mount : edits.mounts)
         if (const auto found = host.mounts.find(mount.host_path);
             found != host.mounts.end() && is_device(found->second))
-            nodes.push_back(plan_mounted_node(mount, found->second, user));
+            nodes.push_back(
+                plan_node({.path = mount.container_path, .permissions = "none"}, found->second, user));
     return nodes;
 }
 
@@ -368,6 +386,31 @@ DeviceNodes nodes_of(const FoundDevice &found, const HostFiles &host)
     const NodeOwner anybody{};
     return {plan_nodes(found.device->edits, host, anybody),
             plan_nodes(found.file->spec.edits, host, anybody)};
+}
+
+std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
+                                         const std::set<unsigned> &earlier, const LoaderFile &file,
+                                         Notes &notes)
+{
+    std::set<unsigned> minors;
+    for (const NodeEdit &node : nodes)
+        if (const std::string_view path = node.container_path;
+            path.starts_with(node_directory) && is_gpu_node(path.substr(node_directory.size())))
+            minors.insert(node.minor);
+    if (minors.empty())
+        return std::nullopt;
+    minors.insert(earlier.begin(), earlier.end());
+    const std::string content = egl_profile(minors);
+    if (file.state == LoaderFile::State::Plain && file.content == content)
+        return std::nullopt;
+    if (file.why_not_replace.empty())
+        return FileEdit{egl_profile_path, content};
+    notes.push_back(
+        {LogLevel::Warning, quote(egl_profile_path) +
+                                " is not written, so that programs with EGL may look for GPUs that "
+                                "this container does not have: " +
+                                file.why_not_replace});
+    return std::nullopt;
 }
 
 Edits plan(const PlanInputs &inputs, Notes &notes)
@@ -381,8 +424,10 @@ Edits plan(const PlanInputs &inputs, Notes &notes)
         if (const HostFile &host = files.mounts.at(mount.host_path); !is_device(host))
             planned.mounts.push_back(plan_mount(mount, host, inputs.writable, files.driver_version));
     change_modes(inputs.actions.modes, planned.nodes);
-    if (files.driver_proc)
+    if (files.driver_proc) {
         planned.proc = plan_driver_proc(*files.driver_proc);
+        planned.proc->mounts = files.driver_directories;
+    }
     note_missing(inputs, notes);
     if (needs_image(inputs.actions))
         plan_image(inputs, planned, notes);

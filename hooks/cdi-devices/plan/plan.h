@@ -55,6 +55,16 @@ struct PlanInputs {
  */
 Edits plan(const PlanInputs &inputs, Notes &notes);
 
+/**
+ * The profile that limits EGL to the GPUs whose nodes are given.
+ * @param earlier the minor numbers of those that the container has by an earlier request
+ * @param file what the container has in its place
+ * @return nothing if it is right, or cannot be written, which a note says: the container does without
+ */
+std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
+                                         const std::set<unsigned> &earlier, const LoaderFile &file,
+                                         Notes &notes);
+
 /** Libraries that are put into directories of the container, by the directory. */
 using DirectoryFiles = std::map<std::string, std::vector<FoundFile>>;
 

@@ -45,20 +45,6 @@ Error not_there(const std::string &path, std::string_view what)
                                    quote(what) + "; that is not done"};
 }
 
-std::string allowed_path(const std::string &path)
-{
-    std::string cleaned = clean_path(path);
-    if (cleaned == "/")
-        throw not_there(path, "/");
-    for (const std::string_view place : closed)
-        if (is_at_or_below(cleaned, place) || is_at_or_below(place, cleaned))
-            throw not_there(path, place);
-    for (const std::string_view place : kept)
-        if (is_at_or_below(place, cleaned))
-            throw not_there(path, place);
-    return cleaned;
-}
-
 } // namespace
 
 std::string clean_path(const std::string &path)
@@ -76,12 +62,21 @@ std::string clean_path(const std::string &path)
 
 std::string mount_target(const std::string &path)
 {
-    return allowed_path(path);
+    std::string cleaned = clean_path(path);
+    if (cleaned == "/")
+        throw not_there(path, "/");
+    for (const std::string_view place : closed)
+        if (is_at_or_below(cleaned, place) || is_at_or_below(place, cleaned))
+            throw not_there(path, place);
+    for (const std::string_view place : kept)
+        if (is_at_or_below(place, cleaned))
+            throw not_there(path, place);
+    return cleaned;
 }
 
 std::string node_target(const std::string &path)
 {
-    std::string cleaned = allowed_path(path);
+    std::string cleaned = mount_target(path);
     if (!is_at_or_below(cleaned, "/dev"))
         throw Error(ErrorKind::Denied, "a specification has the device node " + quote(path) +
                                            ", and nodes are made below '/dev' alone");

@@ -177,16 +177,6 @@ void add_compat(ActionOptions &options, const cdi::SpecHook &hook, VendorActions
     add_once(actions.compat, std::move(request));
 }
 
-void mask_params(ActionOptions & /*options*/, const cdi::SpecHook & /*hook*/, VendorActions &actions)
-{
-    actions.masks_params = true;
-}
-
-void limit_egl(ActionOptions & /*options*/, const cdi::SpecHook & /*hook*/, VendorActions &actions)
-{
-    actions.limits_egl = true;
-}
-
 void add_modes(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
     const std::string mode = options.take_one("--mode");
@@ -198,8 +188,9 @@ constexpr auto known_actions = std::to_array<NamedAction>({
     {"create-symlinks", add_links},
     {"update-ldcache", add_directories},
     {"enable-cuda-compat", add_compat},
-    {"disable-device-node-modification", mask_params},
-    {"update-application-profile", limit_egl},
+    {"disable-device-node-modification",
+     [](auto &, auto &, VendorActions &actions) { actions.masks_params = true; }},
+    {"update-application-profile", [](auto &, auto &, VendorActions &actions) { actions.limits_egl = true; }},
     {"chmod", add_modes},
 });
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cdi/names.h"
+#include "request/selectors.h"
 
 namespace ogh::cdi_devices {
 
@@ -27,13 +28,13 @@ void add_names(const std::string &key, std::string_view value, DeviceRequest &re
     for (size_t start = 0; start <= value.size();) {
         const size_t end = std::min(value.find(',', start), value.size());
         const std::string word(value.substr(start, end - start));
-        auto [kind, name, has_device] = cdi::split_name(word);
-        std::string problem = cdi::kind_problem(kind);
-        if (problem.empty())
-            problem = has_device ? cdi::device_problem(name) : "it names no device";
+        cdi::QualifiedName name = cdi::split_name(word);
+        std::string problem = cdi::name_problem(name);
+        if (problem.empty() && !name.has_device)
+            problem = "it names no device";
         if (!problem.empty())
             throw wrong("annotation " + quote(key), word, problem, "without blanks");
-        add_once(request.devices, {std::move(kind), std::move(name)});
+        add_once(request.devices, {std::move(name.kind), std::move(name.device)});
         start = end + 1;
     }
 }
@@ -117,17 +118,14 @@ DeviceRequest parse_device_request(const RequestValue &asked)
     if (trimmed(asked.value) == "none")
         return request;
     for (const std::string &word : split_list(asked.value)) {
-        auto [kind, name, has_device] = cdi::split_name(word);
-        std::string problem = cdi::kind_problem(kind);
-        const bool all = !has_device || name == "*";
-        if (problem.empty() && !all)
-            problem = cdi::device_problem(name);
-        if (!problem.empty())
+        cdi::QualifiedName name = cdi::split_name(word);
+        name.has_device = name.has_device && name.device != "*"; // which is all of them, as no name is
+        if (const std::string problem = cdi::name_problem(name); !problem.empty())
             throw wrong(asked.origin, word, problem, "or 'none'");
-        if (all)
-            add_once(request.kinds, std::move(kind));
+        if (name.has_device)
+            add_once(request.devices, {std::move(name.kind), std::move(name.device)});
         else
-            add_once(request.devices, {std::move(kind), std::move(name)});
+            add_once(request.kinds, std::move(name.kind));
     }
     return request;
 }
@@ -141,9 +139,13 @@ bool asks_for(const DeviceRequest &request, std::string_view kind, std::string_v
 DeviceRequest parse_engine_annotations(const Config &config)
 {
     DeviceRequest request;
+    std::string all;
     for (auto entry = config.annotations.lower_bound(engine_prefix);
-         entry != config.annotations.end() && entry->first.starts_with(engine_prefix); ++entry)
+         entry != config.annotations.end() && entry->first.starts_with(engine_prefix); ++entry) {
+        all += entry->second;
+        all = request_value(std::move(all), engine_origin, "are").value;
         add_names(entry->first, entry->second, request);
+    }
     return request;
 }
 
@@ -179,11 +181,7 @@ void Policy::allow(const std::optional<std::string> &list)
         return;
     std::set<std::string> names;
     for (const std::string &word : split_list(*list)) {
-        const auto [kind, name, has_device] = cdi::split_name(word);
-        std::string problem = cdi::kind_problem(kind);
-        if (problem.empty() && has_device)
-            problem = cdi::device_problem(name);
-        if (!problem.empty())
+        if (const std::string problem = cdi::name_problem(cdi::split_name(word)); !problem.empty())
             throw Error(ErrorKind::Usage, "--allow has " + quote(word) + ": " + problem +
                                               "; it takes 'vendor.com/class' and 'vendor.com/class=name'");
         names.insert(word);

@@ -47,10 +47,13 @@ DeviceRequest parse_device_request(const RequestValue &asked);
 
 bool asks_for(const DeviceRequest &request, std::string_view kind, std::string_view name);
 
+/** What they are called in messages. */
+constexpr const char *engine_origin = "annotations 'cdi.k8s.io/...'";
+
 /**
  * What the annotations ask for that engines with a CDI of their own read: `cdi.k8s.io/KEY`, whose values are qualified
  * names, separated by commas, with no blanks (the reference implementation, pkg/cdi/annotations.go). Pure.
- * @throws Error (Usage) if one of the names is none: then none counts
+ * @throws Error (Usage) if one of the names is none, or they are too long together: then none counts
  */
 DeviceRequest parse_engine_annotations(const Config &config);
 

@@ -125,10 +125,10 @@ constexpr size_t max_config = size_t{1} << 18U; // they have a few lines
  * @param unusable gets what is wrong with one that is there
  * @return whether it is there, and of use
  */
-bool add_program_at(const DriverRoot &root, const std::string &path, const std::string &name,
+bool add_program_at(const Sysroot &root, const std::string &path, const std::string &name,
                     std::vector<DriverFile> &files, std::string &unusable)
 {
-    const auto entry = root.find_file(path);
+    const auto entry = find_file(root, path);
     if (!entry)
         return false;
     DriverFile file{root.on_host(entry->place.path), "bin/" + name, "/usr/bin/" + name};
@@ -137,7 +137,7 @@ bool add_program_at(const DriverRoot &root, const std::string &path, const std::
         return false;
     }
     try {
-        const UniqueFd fd = root.open_file(entry->place.path);
+        const UniqueFd fd = open_host_file(root, entry->place);
         if (fd.valid()) // who may not read a program may still start it
             file.interpreter = read_interpreter(ElfFile(fd.get(), ElfKind::Program));
     } catch (const Error &error) {
@@ -148,7 +148,7 @@ bool add_program_at(const DriverRoot &root, const std::string &path, const std::
     return true;
 }
 
-void add_program(const DriverRoot &root, const ProgramName &program, std::vector<DriverFile> &files,
+void add_program(const Sysroot &root, const ProgramName &program, std::vector<DriverFile> &files,
                  Notes &notes)
 {
     const std::string name(program.name);
@@ -160,26 +160,26 @@ void add_program(const DriverRoot &root, const ProgramName &program, std::vector
         notes.push_back({LogLevel::Warning, unusable});
 }
 
-void add_config(const DriverRoot &root, const ConfigName &config, std::vector<DriverFile> &files)
+void add_config(const Sysroot &root, const ConfigName &config, std::vector<DriverFile> &files)
 {
     for (const char *directory : config_places) {
-        const auto entry = root.find_file(path_in(directory, config.path));
+        const auto entry = find_file(root, path_in(directory, config.path));
         if (!entry)
             continue;
         DriverFile file{root.on_host(entry->place.path), "share/" + std::string(config.path),
                         path_in(std::string(config.standard_base), config.path)};
         if (names_libraries(file.tree_path))
-            file.text = read_host_file(root.sysroot(), entry->place.path, max_config).value_or("");
+            file.text = read_host_file(root, entry->place.path, max_config).value_or("");
         files.push_back(std::move(file));
         return;
     }
 }
 
 /** Read-only would do for talking to it; but engines inside the container want to hand it on, writable. */
-void add_socket(const DriverRoot &root, std::string_view name, std::vector<DriverFile> &files)
+void add_socket(const Sysroot &root, std::string_view name, std::vector<DriverFile> &files)
 {
     for (const char *directory : {"/run", "/var/run"}) {
-        const auto entry = root.find(path_in(directory, name));
+        const auto entry = find_entry(root, path_in(directory, name));
         if (!entry || !S_ISSOCK(entry->mode))
             continue;
         DriverFile file{root.on_host(entry->place.path), "run/" + std::string(name), path_in("/run", name)};
@@ -190,14 +190,19 @@ void add_socket(const DriverRoot &root, std::string_view name, std::vector<Drive
     }
 }
 
-/** Whether a daemon of this user or of root has its pipes there. */
+/**
+ * Whether a daemon of this user or of root has its pipes there. Not where something is mounted: anybody may mount a FUSE
+ * there, which looks like root's to who does not ask it, and need not answer.
+ */
 bool is_of_a_daemon(int parent, const std::string &name)
 {
-    struct stat directory {};
+    const UniqueFd place(::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct statx directory {};
     struct stat pipe {};
-    return ::fstatat(parent, name.c_str(), &directory, AT_SYMLINK_NOFOLLOW) == 0 &&
-           S_ISDIR(directory.st_mode) && (directory.st_uid == 0 || directory.st_uid == ::geteuid()) &&
-           ::fstatat(parent, (name + "/control").c_str(), &pipe, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return ::statx(place.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_UID, &directory) == 0 &&
+           (directory.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0 &&
+           (directory.stx_uid == 0 || directory.stx_uid == ::geteuid()) &&
+           ::fstatat(place.get(), "control", &pipe, AT_SYMLINK_NOFOLLOW) == 0 &&
            (S_ISFIFO(pipe.st_mode) || S_ISSOCK(pipe.st_mode));
 }
 
@@ -205,10 +210,10 @@ bool is_of_a_daemon(int parent, const std::string &name)
  * The directory in which the host's MPS daemon has its pipes. Anyone on the host may put something of that name into
  * /tmp, and containers get it writable, as libnvidia-container has it: so it is looked at well.
  */
-void add_mps_directory(const DriverRoot &root, std::vector<DriverFile> &files)
+void add_mps_directory(const Sysroot &root, std::vector<DriverFile> &files)
 {
     const std::string name = "nvidia-mps";
-    const auto parent = root.find("/tmp");
+    const auto parent = find_entry(root, "/tmp");
     if (!parent || !is_of_a_daemon(parent->place.fd.get(), name))
         return;
     DriverFile directory{root.on_host(path_in(parent->place.path, name)), "run/" + name, "/tmp/" + name};
@@ -242,19 +247,18 @@ bool is_firmware(std::string_view name)
     return name.starts_with("gsp") && name.ends_with(".bin") && is_plain_name(name);
 }
 
-std::vector<DriverFile> firmware_in(const DriverRoot &root, const std::string &path,
-                                    const std::string &version)
+std::vector<DriverFile> firmware_in(const Sysroot &root, const std::string &path, const std::string &version)
 {
     const std::string below = "firmware/nvidia/" + version + "/";
     std::vector<DriverFile> files;
     const auto directory =
-        path.starts_with('/') ? root.find(path_in(path, "nvidia/" + version)) : std::nullopt;
+        path.starts_with('/') ? find_entry(root, path_in(path, "nvidia/" + version)) : std::nullopt;
     if (!directory || !S_ISDIR(directory->mode))
         return files;
     const DirectoryListing listing{quote(root.on_host(directory->place.path)), is_firmware, 0,
                                    ErrorKind::BrokenHost};
     for (const DirectoryEntry &each : list_directory(directory->place.fd.get(), listing)) {
-        if (const auto file = root.find_file(path_in(directory->place.path, each.name)))
+        if (const auto file = find_file(root, path_in(directory->place.path, each.name)))
             files.push_back(
                 {root.on_host(file->place.path), "share/" + below + each.name, "/lib/" + below + each.name});
     }
@@ -267,7 +271,7 @@ std::vector<DriverFile> firmware_in(const DriverRoot &root, const std::string &p
  * @param notes gets which programs are there and of no use
  * @throws Error if looking fails
  */
-std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted,
+std::vector<DriverFile> find_files(const Sysroot &root, const std::string &version, CapabilityBits wanted,
                                    Notes &notes)
 {
     std::vector<DriverFile> files;
@@ -298,10 +302,10 @@ std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &ve
  * @param host which has the kernel
  * @throws Error if looking fails
  */
-std::vector<DriverFile> find_firmware(const DriverRoot &root, const Sysroot &host, const std::string &version)
+std::vector<DriverFile> find_firmware(const Sysroot &root, const Sysroot &host, const std::string &version)
 {
     // The kernel knows nothing of a root for the driver: what it was told is a directory of the host.
-    auto files = firmware_in(DriverRoot(host), custom_directory(host), version);
+    auto files = firmware_in(host, custom_directory(host), version);
     for (const std::string &path : firmware_directories()) {
         if (!files.empty())
             break;
@@ -344,31 +348,20 @@ void append(const std::vector<Found> &found, CapabilityBits wanted, std::vector<
     }
 }
 
-/** What the request asks for of all that brings files. */
-CapabilityBits wanted_by(const Capabilities &asked)
-{
-    CapabilityBits wanted;
-    for (const Capability capability :
-         {Capability::Compute, Capability::Utility, Capability::Video, Capability::Graphics,
-          Capability::Display, Capability::Ngx, Capability::Compat32}) {
-        if (asked.has(capability))
-            wanted.add(capability);
-    }
-    return wanted;
-}
-
 /** One call of read_driver_files(). */
 class FilesReader final {
 public:
-    FilesReader(const DriverPlaces &places, const FilesRequest &request, Notes &notes)
-        : host_(places.sysroot), sysroot_(open_driver_root(places)), root_(sysroot_), request_(request),
-          notes_(notes), cache_(read_library_cache(root_, notes))
+    FilesReader(const DriverPlaces &places, const std::string &version, const Capabilities &capabilities,
+                bool required, Notes &notes)
+        : host_(places.sysroot), root_(open_driver_root(places)), version_(version),
+          named_(capabilities.named), required_(required), notes_(notes),
+          cache_(read_library_cache(root_, notes))
     {
     }
 
     DriverFiles read(CapabilityBits wanted)
     {
-        LibrarySearch search(root_, cache_, native_machine(), request_.version);
+        LibrarySearch search(root_, cache_, native_machine(), version_);
         const auto found = find_libraries(search, wanted);
         drop_what_cannot_work(search, found, wanted);
         DriverFiles result;
@@ -376,11 +369,11 @@ public:
         add_others(search, result.libraries);
         if (wanted.has(Capability::Compat32))
             add_compat32(wanted, result.libraries);
-        result.files = find_files(root_, request_.version, wanted, notes_);
+        result.files = find_files(root_, version_, wanted, notes_);
         add_named(search, result);
         say_unusable(search, native_machine());
         if (wanted.has(Capability::Utility)) {
-            const auto firmware = find_firmware(root_, host_, request_.version);
+            const auto firmware = find_firmware(root_, host_, version_);
             result.files.insert(result.files.end(), firmware.begin(), firmware.end());
         }
         return result;
@@ -404,7 +397,7 @@ private:
             else
                 wanted.remove(need.capability);
         }
-        if (!is_any_left && request_.required)
+        if (!is_any_left && required_)
             throw Error(ErrorKind::BrokenHost,
                         "'all' finds nothing: this host has no library of the driver, such as " +
                             files_of(capability_needs().front()) + searched(search, native_machine()));
@@ -416,14 +409,14 @@ private:
         std::string files;
         for (const std::string_view name : need.any_of) {
             if (!name.empty())
-                files += (files.empty() ? "" : " or ") + quote(std::string(name) + ".so." + request_.version);
+                files += (files.empty() ? "" : " or ") + quote(std::string(name) + ".so." + version_);
         }
         return files;
     }
 
     void add_compat32(CapabilityBits wanted, std::vector<DriverLibrary> &libraries)
     {
-        LibrarySearch search(root_, cache_, compat32_machine(), request_.version);
+        LibrarySearch search(root_, cache_, compat32_machine(), version_);
         const auto found = find_libraries(search, wanted);
         say_unusable(search, compat32_machine());
         // Some distributions have libraries for EGL, which do not depend on the driver's version, in packages apart.
@@ -488,7 +481,7 @@ private:
                   const LibraryMachine &machine, std::span<const std::string_view> names)
     {
         const std::string needs = quote(name_of(capability)) + " needs " + what;
-        const bool is_named = request_.capabilities.named.contains(capability);
+        const bool is_named = named_.has(capability);
         const std::string elsewhere = found_elsewhere(search, names);
         const UnusableLibrary *unusable = find_unusable(search, names);
         if (unusable != nullptr && unusable->reason.is_foreign && !elsewhere.empty())
@@ -498,7 +491,7 @@ private:
             needs + (unusable == nullptr ? ", which this host does not have"
                                          : ", and " + quote(unusable->host_path) +
                                                " cannot be used: " + unusable->reason.why);
-        if (request_.required && (is_named || is_broken))
+        if (required_ && (is_named || is_broken))
             throw Error(ErrorKind::BrokenHost,
                         unusable != nullptr
                             ? text
@@ -524,7 +517,7 @@ private:
     {
         std::vector<std::string> directories = search.directories();
         if (directories.empty())
-            directories.assign(machine.directories.begin(), machine.directories.end());
+            directories = usual_directories(machine);
         directories.resize(std::min(directories.size(), named_directories));
         for (std::string &directory : directories)
             directory = root_.on_host(directory);
@@ -548,7 +541,7 @@ private:
             const std::string file = name.empty() ? "" : search.other_version(name);
             if (!file.empty())
                 return "; there is " + quote(file) +
-                       ": the driver's files were changed while its kernel module " + request_.version +
+                       ": the driver's files were changed while its kernel module " + version_ +
                        " is loaded; reboot, or load the new module";
         }
         return "";
@@ -558,21 +551,13 @@ private:
         "; if the driver's files are elsewhere on this host, name the directory by --driver-root";
 
     const Sysroot &host_;
-    const Sysroot sysroot_; ///< --driver-root
-    const DriverRoot root_;
-    const FilesRequest &request_;
+    const Sysroot root_;         ///< --driver-root
+    const std::string &version_; ///< of the kernel module
+    const CapabilityBits named_;
+    const bool required_;
     Notes &notes_;
     const std::vector<CachedLibrary> cache_;
 };
-
-/** It is no capability by itself: without others it would silently bring nothing. */
-void refuse_compat32_alone(const FilesRequest &request, CapabilityBits wanted)
-{
-    if (request.required && wanted == CapabilityBits{Capability::Compat32})
-        throw Error(ErrorKind::Usage,
-                    "'compat32' brings the libraries of other capabilities for 32-bit programs; "
-                    "ask for one of those as well");
-}
 
 } // namespace
 
@@ -585,13 +570,18 @@ const DriverLibrary *find_library(const std::vector<DriverLibrary> &libraries, s
     return found == libraries.end() ? nullptr : &*found;
 }
 
-DriverFiles read_driver_files(const DriverPlaces &places, const FilesRequest &request, Notes &notes)
+DriverFiles read_driver_files(const DriverPlaces &places, const std::string &version,
+                              const Capabilities &capabilities, bool required, Notes &notes)
 {
-    const CapabilityBits wanted = wanted_by(request.capabilities);
+    const CapabilityBits wanted = capabilities.asked() & meant_by_all; // the others bring nodes alone
     if (wanted.is_empty())
         return {};
-    refuse_compat32_alone(request, wanted);
-    return FilesReader(places, request, notes).read(wanted);
+    // It is no capability by itself: without others it would silently bring nothing.
+    if (required && wanted == CapabilityBits{Capability::Compat32})
+        throw Error(ErrorKind::Usage,
+                    "'compat32' brings the libraries of other capabilities for 32-bit programs; "
+                    "ask for one of those as well");
+    return FilesReader(places, version, capabilities, required, notes).read(wanted);
 }
 
 } // namespace ogh::nvidia_devices

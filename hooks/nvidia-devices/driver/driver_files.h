@@ -39,22 +39,18 @@ struct DriverFiles {
 /** The one for 64 bits that a program finds by this name, its SONAME or its own. @return nullptr if there is none */
 const DriverLibrary *find_library(const std::vector<DriverLibrary> &libraries, std::string_view name);
 
-/** Which files are asked for. */
-struct FilesRequest {
-    std::string version; ///< of the kernel module; the driver's files end in it
-    Capabilities capabilities;
-    bool required = true; ///< what a capability that was named cannot work without must be there
-};
-
 /**
  * Finds the driver's files. No library of the driver is loaded, and no program run.
  * @param places symlinks are followed below the driver's root
+ * @param version of the kernel module; the driver's files end in it
+ * @param required what a capability that was named cannot work without must be there
  * @param notes gets what `all` leaves out, what is there and of no use, and why a loader cache was of none
  * @return libraries for 64 bits before those for 32, in the order of library_names(), and those behind them that no
  *         table names; files in the order of their tables
  * @throws Error as open_driver_root(); (BrokenHost) if a named capability cannot work with what there is, or looking itself fails; (Usage) if
  *         compat32 alone is wanted
  */
-DriverFiles read_driver_files(const DriverPlaces &places, const FilesRequest &request, Notes &notes);
+DriverFiles read_driver_files(const DriverPlaces &places, const std::string &version,
+                              const Capabilities &capabilities, bool required, Notes &notes);
 
 } // namespace ogh::nvidia_devices

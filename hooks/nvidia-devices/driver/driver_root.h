@@ -28,36 +28,14 @@ struct DriverEntry {
 };
 
 /**
- * Where the driver's files are. It is asked for many names that mostly are not there, so that a name which is missing
- * costs one system call.
+ * What an absolute path below the driver's root leads to.
+ * @return nothing if nothing is there, or nothing that this process can reach
+ * @throws Error if looking itself fails
  */
-class DriverRoot final {
-public:
-    /** @param sysroot must outlive this */
-    explicit DriverRoot(const Sysroot &sysroot);
+std::optional<DriverEntry> find_entry(const Sysroot &root, const std::string &path);
 
-    /**
-     * What an absolute path leads to; symlinks are followed below the root.
-     * @return nothing if nothing is there, or nothing that this process can reach
-     * @throws Error if looking itself fails
-     */
-    [[nodiscard]] std::optional<DriverEntry> find(const std::string &path) const;
-
-    /** The same, if it is a plain file. */
-    [[nodiscard]] std::optional<DriverEntry> find_file(const std::string &path) const;
-
-    /** Opens a file for reading; an invalid descriptor if that cannot be done, for a reason that errno has. */
-    [[nodiscard]] UniqueFd open_file(const std::string &path) const;
-
-    /** As this process names it. */
-    [[nodiscard]] std::string on_host(const std::string &path) const { return sysroot_.on_host(path); }
-
-    [[nodiscard]] const Sysroot &sysroot() const { return sysroot_; }
-
-private:
-    const Sysroot &sysroot_;
-    UniqueFd fd_;
-};
+/** The same, if it is a plain file. */
+std::optional<DriverEntry> find_file(const Sysroot &root, const std::string &path);
 
 /** Whether a file may bear this name in the tree: letters, digits and `._+-`, and not just dots. */
 bool is_plain_name(std::string_view name);

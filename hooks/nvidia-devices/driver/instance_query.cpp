@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/driver/instance_query.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "host/trusted_path.h"
@@ -40,13 +41,10 @@ struct OwnExecutable {
 
 OwnExecutable own()
 {
-    std::array<char, PATH_MAX> path{};
     struct stat status {};
-    const ssize_t size = ::readlink(own_executable, path.data(), path.size());
-    if (size <= 0 || static_cast<size_t>(size) == path.size() || ::stat(own_executable, &status) != 0)
+    if (::stat(own_executable, &status) != 0)
         throw SystemError(errno, "cannot tell where this hook's executable is", ErrorKind::BrokenHost);
-    const std::string_view text(path.data(), static_cast<size_t>(size));
-    return {std::string(text.substr(0, text.rfind('/'))), status};
+    return {directory_of(read_link(AT_FDCWD, own_executable, quote(own_executable))), status};
 }
 
 /**
@@ -77,9 +75,8 @@ UniqueFd open_program(const std::string &path, const OwnExecutable &own)
 UniqueFd open_library(const Sysroot &driver_root, const std::string &version, const OwnExecutable &own)
 {
     Notes notes;
-    const DriverRoot root(driver_root);
-    const auto cache = read_library_cache(root, notes);
-    LibrarySearch search(root, cache, native_machine(), version);
+    const auto cache = read_library_cache(driver_root, notes);
+    LibrarySearch search(driver_root, cache, native_machine(), version);
     const auto names = library_names();
     const auto name =
         std::find_if(names.begin(), names.end(), [](const auto &each) { return each.name == library_name; });
@@ -90,14 +87,8 @@ UniqueFd open_library(const Sysroot &driver_root, const std::string &version, co
     return fd;
 }
 
-/** A node, or the directory of nvidia-caps with its nodes, that NVIDIA's library opens. */
-struct QueryNode {
-    UniqueFd fd;      ///< O_PATH
-    std::string path; ///< "/dev/nvidia0"
-};
-
 /** @return nothing if it is not there */
-std::optional<QueryNode> find_query_node(const Sysroot &sysroot, const std::string &path, dev_t number)
+std::optional<UniqueFd> find_query_node(const Sysroot &sysroot, const std::string &path, dev_t number)
 {
     auto place = sysroot.find(path);
     if (!place)
@@ -113,54 +104,44 @@ std::optional<QueryNode> find_query_node(const Sysroot &sysroot, const std::stri
         throw Error(ErrorKind::BrokenHost,
                     shown + " is for its owner and its group alone, and NVIDIA's library is "
                             "asked by nobody (user 65534): its mode has to be 0666 for that");
-    return QueryNode{std::move(place->fd), path};
+    return std::move(place->fd);
 }
 
 /**
- * What NVIDIA's library needs of /dev to say what it calls the instances of GPUs: it counts all GPUs that it can open. It
- * runs as nobody.
+ * What NVIDIA's library sees of the host: the nodes that it needs to say what it calls the instances of GPUs, as it counts
+ * all GPUs that it can open, and /dev/null. It runs as nobody.
+ * @param kept gets the descriptors
  * @throws Error (BrokenHost) if a node that is needed is not there, is another device, or not for everybody
  */
-std::vector<QueryNode> open_query_nodes(const Sysroot &sysroot, const Inventory &inventory)
+std::vector<BoxEntry> seen_nodes(const Sysroot &sysroot, const Inventory &inventory,
+                                 std::vector<UniqueFd> &kept)
 {
     const unsigned number = gpu_major(inventory);
-    std::vector<QueryNode> nodes;
-    const auto add = [&](const std::string &path, unsigned minor_number, bool is_needed) {
+    std::vector<BoxEntry> nodes;
+    const auto add = [&](const std::string &path, UniqueFd fd) {
+        kept.push_back(std::move(fd));
+        nodes.push_back({kept.back().get(), path.substr(1)});
+    };
+    const auto add_node = [&](const std::string &path, unsigned minor_number, bool is_needed) {
         auto node = find_query_node(sysroot, path, makedev(number, minor_number));
         if (node)
-            nodes.push_back(std::move(*node));
+            add(path, std::move(*node));
         else if (is_needed)
             throw Error(ErrorKind::BrokenHost,
                         "there is no " + quote(sysroot.on_host(path)) + ", which NVIDIA's library opens");
     };
-    add(control_path, control_minor, true);
+    add_node(control_path, control_minor, true);
     for (const Gpu &gpu : inventory.gpus) {
         if (gpu.problem.empty())
-            add(node_path(gpu), *gpu.information.minor, gpu.is_divided);
+            add_node(node_path(gpu), *gpu.information.minor, gpu.is_divided);
     }
     if (auto directory = sysroot.find(caps_directory))
-        nodes.push_back({std::move(directory->fd), caps_directory});
-    return nodes;
-}
-
-/** What the library sees of the host. */
-std::vector<QueryNode> seen_nodes(const Sysroot &sysroot, const Inventory &inventory)
-{
-    std::vector<QueryNode> nodes = open_query_nodes(sysroot, inventory);
+        add(caps_directory, std::move(directory->fd));
     auto null = Sysroot("/").find(null_device);
     if (!null)
         throw Error(ErrorKind::BrokenHost, std::string("this host has no ") + null_device);
-    nodes.push_back({std::move(null->fd), null_device});
+    add(null_device, std::move(null->fd));
     return nodes;
-}
-
-std::vector<BoxEntry> entries_of(const std::vector<QueryNode> &nodes)
-{
-    std::vector<BoxEntry> entries;
-    entries.reserve(nodes.size());
-    for (const QueryNode &node : nodes)
-        entries.push_back({node.fd.get(), node.path.substr(1)});
-    return entries;
 }
 
 } // namespace
@@ -176,11 +157,10 @@ std::string query_instances(const Sysroot &sysroot, const Sysroot &driver_root, 
                          library.get(), time_limit,
                          max_answer,    quote(path) + ", which asks NVIDIA's library (NVML),"};
     query.words.insert(query.words.end(), addresses.begin(), addresses.end());
-    std::vector<QueryNode> nodes;
+    std::vector<UniqueFd> kept;
     // Whoever is root never goes without, whether or not the namespaces can be had; in a user namespace, too.
     if (::geteuid() == 0) {
-        nodes = seen_nodes(sysroot, inventory);
-        query.box = entries_of(nodes);
+        query.box = seen_nodes(sysroot, inventory, kept);
     } else {
         notes.push_back({LogLevel::Info, "NVIDIA's library is asked with the rights of this user, who cannot "
                                          "shut it in: it sees this user's files"});

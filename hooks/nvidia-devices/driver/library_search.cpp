@@ -61,10 +61,10 @@ std::vector<CachedLibrary> drivers_of(const LdCache &cache)
 }
 
 /** Its bytes: mostly more than a hundred KiB, read in one go. @throws Error if they cannot be read */
-std::optional<std::string> read_cache(const DriverRoot &root)
+std::optional<std::string> read_cache(const Sysroot &root)
 {
-    const auto cache = root.find(cache_path);
-    const auto directory = cache ? root.find(directory_of(cache->place.path)) : std::nullopt;
+    const auto cache = find_entry(root, cache_path);
+    const auto directory = cache ? find_entry(root, directory_of(cache->place.path)) : std::nullopt;
     if (!directory)
         return std::nullopt;
     const std::string what = quote(root.on_host(cache_path));
@@ -89,54 +89,13 @@ constexpr std::uint16_t this_machine = EM_AARCH64;
 constexpr std::uint16_t this_machine = EM_NONE;
 #endif
 
-using Directories64 = std::array<const char *, 14>;
-using Directories32 = std::array<const char *, 8>;
-
-/** The narrower a directory is meant for the driver, the earlier it is looked at. */
-constexpr Directories64 directories_64(const char *current, const char *multiarch, const char *without_usr)
-{
-    return {
-        current,                    // Debian
-        multiarch,                  // Debian, Ubuntu
-        "/usr/lib64/nvidia",        // Fedora's third-party packages of some years ago
-        "/usr/lib64",               // Red Hat, SUSE, Gentoo
-        "/run/opengl-driver/lib",   // NixOS
-        "/usr/local/glibc/usr/lib", // Talos
-        "/usr/lib/nvidia/tesla",    // Bottlerocket
-        "/usr/lib/nvidia",          //
-        "/usr/lib",                 // Arch Linux
-        without_usr,                // roots whose /lib is no link to /usr/lib
-        "/lib64",                   // the directory of a driver alone, as on GKE
-        "/lib",                     //
-        "/usr/local/lib64",         //
-        "/usr/local/lib",           // Talos, older
-    };
-}
-
-constexpr Directories32 directories_32(const char *current, const char *multiarch, const char *without_usr)
-{
-    return {
-        current,     multiarch, "/usr/lib32/nvidia", "/usr/lib32", "/run/opengl-driver-32/lib", "/usr/lib",
-        without_usr, "/lib32",
-    };
-}
-
-constexpr Directories64 x86_64 = directories_64("/usr/lib/x86_64-linux-gnu/nvidia/current",
-                                                "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu");
-constexpr Directories32 i386 = directories_32("/usr/lib/i386-linux-gnu/nvidia/current",
-                                              "/usr/lib/i386-linux-gnu", "/lib/i386-linux-gnu");
-constexpr Directories64 aarch64 = directories_64("/usr/lib/aarch64-linux-gnu/nvidia/current",
-                                                 "/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu");
-constexpr Directories32 arm = directories_32("/usr/lib/arm-linux-gnueabihf/nvidia/current",
-                                             "/usr/lib/arm-linux-gnueabihf", "/lib/arm-linux-gnueabihf");
-
 constexpr DriverMachines machines_x86{
-    {EM_X86_64, true, flags_x86_64, "x86_64-linux-gnu", "/lib64/ld-linux-x86-64.so.2", x86_64},
-    {EM_386, false, 0, "i386-linux-gnu", "/lib/ld-linux.so.2", i386}, // no machine's bits: i386
+    {EM_X86_64, true, flags_x86_64, "x86_64-linux-gnu", "/lib64/ld-linux-x86-64.so.2"},
+    {EM_386, false, 0, "i386-linux-gnu", "/lib/ld-linux.so.2"}, // no machine's bits: i386
 };
 constexpr DriverMachines machines_arm{
-    {EM_AARCH64, true, flags_aarch64, "aarch64-linux-gnu", "/lib/ld-linux-aarch64.so.1", aarch64},
-    {EM_ARM, false, flags_arm_hard_float, "arm-linux-gnueabihf", "/lib/ld-linux-armhf.so.3", arm},
+    {EM_AARCH64, true, flags_aarch64, "aarch64-linux-gnu", "/lib/ld-linux-aarch64.so.1"},
+    {EM_ARM, false, flags_arm_hard_float, "arm-linux-gnueabihf", "/lib/ld-linux-armhf.so.3"},
 };
 constexpr DriverMachines no_machines{};
 
@@ -201,7 +160,7 @@ bool has_row(std::string_view stem)
 
 } // namespace
 
-std::vector<CachedLibrary> read_library_cache(const DriverRoot &root, Notes &notes)
+std::vector<CachedLibrary> read_library_cache(const Sysroot &root, Notes &notes)
 {
     const auto useless = [&](const std::string &why) {
         notes.push_back({LogLevel::Info, why + "; the driver's libraries are looked for in directories"});
@@ -231,6 +190,40 @@ const DriverMachines &driver_machines(std::uint16_t elf_machine)
     default:
         return no_machines;
     }
+}
+
+std::vector<std::string> usual_directories(const LibraryMachine &machine)
+{
+    if (machine.elf_machine == EM_NONE)
+        return {};
+    const std::string without_usr = std::string("/lib/") + machine.triplet;
+    const std::string multiarch = "/usr" + without_usr; // Debian, Ubuntu
+    const std::string current = multiarch + "/nvidia/current";
+    if (!machine.is_64)
+        return {current,
+                multiarch,
+                "/usr/lib32/nvidia",
+                "/usr/lib32",
+                "/run/opengl-driver-32/lib",
+                "/usr/lib",
+                without_usr,
+                "/lib32"};
+    return {
+        current,                    // Debian
+        multiarch,                  //
+        "/usr/lib64/nvidia",        // Fedora's third-party packages of some years ago
+        "/usr/lib64",               // Red Hat, SUSE, Gentoo
+        "/run/opengl-driver/lib",   // NixOS
+        "/usr/local/glibc/usr/lib", // Talos
+        "/usr/lib/nvidia/tesla",    // Bottlerocket
+        "/usr/lib/nvidia",          //
+        "/usr/lib",                 // Arch Linux
+        without_usr,                // roots whose /lib is no link to /usr/lib
+        "/lib64",                   // the directory of a driver alone, as on GKE
+        "/lib",                     //
+        "/usr/local/lib64",         //
+        "/usr/local/lib",           // Talos, older
+    };
 }
 
 const LibraryMachine &native_machine()
@@ -272,7 +265,7 @@ struct LibrarySearch::WantedLibrary {
     std::string file;   ///< what it is called if nobody has moved it
 };
 
-LibrarySearch::LibrarySearch(const DriverRoot &root, const std::vector<CachedLibrary> &cache,
+LibrarySearch::LibrarySearch(const Sysroot &root, const std::vector<CachedLibrary> &cache,
                              const LibraryMachine &machine, const std::string &version)
     : root_(root), cache_(cache), machine_(machine), version_(version)
 {
@@ -283,10 +276,11 @@ LibrarySearch::LibrarySearch(const DriverRoot &root, const std::vector<CachedLib
     }
     if (!directories_.empty())
         return;
-    for (const char *directory : machine.directories)
+    const auto usual = usual_directories(machine);
+    for (const std::string &directory : usual)
         add_directory(directory);
-    if (!machine.directories.empty())
-        add_flavours(directory_of(machine.directories.front()));
+    if (!usual.empty())
+        add_flavours(directory_of(usual.front()));
 }
 
 void LibrarySearch::add_flavours(const std::string &path)
@@ -295,7 +289,7 @@ void LibrarySearch::add_flavours(const std::string &path)
         return name.starts_with("tesla-") || name.starts_with("legacy-");
     };
     const DirectoryListing listing{quote(root_.on_host(path)), is_flavour, 0, ErrorKind::BrokenHost};
-    const auto directory = root_.find(path);
+    const auto directory = find_entry(root_, path);
     if (!directory || !S_ISDIR(directory->mode))
         return;
     for (const DirectoryEntry &each : list_directory(directory->place.fd.get(), listing))
@@ -331,7 +325,7 @@ std::vector<DriverLibrary> LibrarySearch::others() const
     std::vector<DriverLibrary> found;
     std::set<std::string> names; // a tree has each once
     for (const std::string &path : homes_) {
-        const auto directory = root_.find(path);
+        const auto directory = find_entry(root_, path);
         if (!directory)
             continue;
         const DirectoryListing listing{quote(root_.on_host(path)), is_unknown, 0, ErrorKind::BrokenHost};
@@ -362,7 +356,7 @@ std::string LibrarySearch::other_version(std::string_view name) const
     const std::string start = std::string(name) + ".so.";
     for (const ResolvedPath &directory : directories_) {
         for (const char *link : links) {
-            const auto library = root_.find_file(path_in(directory.path, std::string(name) + link));
+            const auto library = find_file(root_, path_in(directory.path, std::string(name) + link));
             if (!library)
                 continue;
             std::string file = file_name_of(library->place.path);
@@ -379,8 +373,8 @@ std::string LibrarySearch::other_version(std::string_view name) const
 std::string LibrarySearch::not_cached(std::string_view name) const
 {
     const std::string file = std::string(name) + ".so." + version_;
-    for (const char *path : machine_.directories) {
-        const auto directory = root_.find(path);
+    for (const std::string &path : usual_directories(machine_)) {
+        const auto directory = find_entry(root_, path);
         const auto is_searched = [&](const ResolvedPath &each) { return each.path == directory->place.path; };
         if (!directory || !S_ISDIR(directory->mode) ||
             std::any_of(directories_.begin(), directories_.end(), is_searched))
@@ -401,7 +395,7 @@ const ResolvedPath *LibrarySearch::add_directory(const std::string &path)
     };
     if (const ResolvedPath *directory = known(path))
         return directory;
-    auto entry = root_.find(path);
+    auto entry = find_entry(root_, path);
     if (!entry || !S_ISDIR(entry->mode))
         return nullptr;
     if (const ResolvedPath *directory = known(entry->place.path))
@@ -451,7 +445,7 @@ std::optional<DriverLibrary> LibrarySearch::in_subdirectories(const WantedLibrar
                                                               std::string_view subdirectory)
 {
     for (const std::string &path : directories()) {
-        const auto entry = root_.find(path_in(path, subdirectory));
+        const auto entry = find_entry(root_, path_in(path, subdirectory));
         if (!entry || !S_ISDIR(entry->mode))
             continue;
         if (auto found = in_directory(entry->place, wanted))
@@ -463,7 +457,7 @@ std::optional<DriverLibrary> LibrarySearch::in_subdirectories(const WantedLibrar
 /** Follows a link. Its directory is remembered whatever the file is, and so looked at for others. */
 std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, const WantedLibrary &wanted)
 {
-    const auto entry = root_.find_file(path);
+    const auto entry = find_file(root_, path);
     if (!entry)
         return std::nullopt;
     const std::string file = file_name_of(entry->place.path);

@@ -5,14 +5,13 @@
 #include <deque>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/log.h"
-#include "loader/elf_library.h"
+#include "loader/elf_file.h"
 #include "loader/glibc_versions.h"
 #include "nvidia-devices/driver/driver_root.h"
 #include "nvidia-devices/driver/library_table.h"
@@ -45,16 +44,15 @@ struct CachedLibrary {
  * @return nothing if there is none; NixOS, Talos and musl's hosts have none
  * @param notes says why one that is there is of no use
  */
-std::vector<CachedLibrary> read_library_cache(const DriverRoot &root, Notes &notes);
+std::vector<CachedLibrary> read_library_cache(const Sysroot &root, Notes &notes);
 
 /** What the libraries of one kind of program are like, and where they are. */
 struct LibraryMachine {
     std::uint16_t elf_machine = 0; ///< EM_*; EM_NONE where there is no driver for such programs
     bool is_64 = false;
-    std::int32_t cache_flags = 0;                  ///< the machine's bits in a loader cache
-    const char *triplet = "";                      ///< what Debian calls the machine: "x86_64-linux-gnu"
-    const char *loader = "";                       ///< by which its programs name glibc's
-    std::span<const char *const> directories = {}; ///< where to look if no loader cache tells
+    std::int32_t cache_flags = 0; ///< the machine's bits in a loader cache
+    const char *triplet = "";     ///< what Debian calls the machine: "x86_64-linux-gnu"
+    const char *loader = "";      ///< by which its programs name glibc's
 };
 
 /** The machines that the driver is made for, whichever one this is. */
@@ -65,6 +63,9 @@ struct DriverMachines {
 
 /** @param elf_machine EM_X86_64, EM_AARCH64; others have no driver */
 const DriverMachines &driver_machines(std::uint16_t elf_machine);
+
+/** Where to look if no loader cache tells: the narrower a directory is meant for the driver, the earlier. */
+std::vector<std::string> usual_directories(const LibraryMachine &machine);
 
 /** This machine's own programs. */
 const LibraryMachine &native_machine();
@@ -106,8 +107,8 @@ public:
      * @param version of the kernel module
      * All must outlive this.
      */
-    LibrarySearch(const DriverRoot &root, const std::vector<CachedLibrary> &cache,
-                  const LibraryMachine &machine, const std::string &version);
+    LibrarySearch(const Sysroot &root, const std::vector<CachedLibrary> &cache, const LibraryMachine &machine,
+                  const std::string &version);
 
     /** @return nothing if there is none of the right version and machine. @throws Error if looking itself fails */
     std::optional<DriverLibrary> find(const LibraryName &library);
@@ -150,7 +151,7 @@ private:
     [[nodiscard]] DriverLibrary describe(const ResolvedPath &directory, const std::string &file,
                                          const LibraryFile &library) const;
 
-    const DriverRoot &root_;
+    const Sysroot &root_;
     const std::vector<CachedLibrary> &cache_;
     const LibraryMachine &machine_;
     const std::string &version_;

@@ -17,6 +17,12 @@ std::string numbers_of(const MigInstance &instance, const std::string &separator
            std::to_string(instance.compute_instance);
 }
 
+std::string instance_name(const Gpu &gpu, const MigInstance &instance)
+{
+    const std::string &uuid = gpu.information.uuid;
+    return (uuid.empty() ? to_text(gpu.address) : "MIG-" + uuid) + numbers_of(instance);
+}
+
 /** "GPU:GI:CI" by each name of its GPU: CDI allows no slash. */
 void add_names_with_colons(const Candidate &whole, const MigInstance &instance,
                            std::vector<std::string> &names)
@@ -45,7 +51,6 @@ Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, c
         candidate.groups = {instance.group};
     candidate.problem = whole.problem.empty() ? instance.problem : whole.problem;
     candidate.problem_kind = whole.problem.empty() ? ErrorKind::BrokenHost : whole.problem_kind;
-    candidate.looks_dead = whole.looks_dead;
     candidate.closed = whole.closed;
     if (whole.closed.empty() && instance.compute_node)
         candidate.closed =
@@ -74,14 +79,6 @@ bool is_of_library(const std::string &name)
     return is_pair(name) || (starts_with_word(name, "MIG-") && !starts_with_word(name, "MIG-GPU-"));
 }
 
-} // namespace
-
-std::string instance_name(const Gpu &gpu, const MigInstance &instance)
-{
-    const std::string &uuid = gpu.information.uuid;
-    return (uuid.empty() ? to_text(gpu.address) : "MIG-" + uuid) + numbers_of(instance);
-}
-
 void add_instances(const Inventory &inventory, std::vector<Candidate> &list)
 {
     for (size_t gpu = 0; gpu < inventory.gpus.size(); ++gpu) {
@@ -91,6 +88,8 @@ void add_instances(const Inventory &inventory, std::vector<Candidate> &list)
     for (const InstancePlace &place : instance_places(inventory))
         list.push_back(candidate_of(inventory, place, list[place.gpu]));
 }
+
+} // namespace
 
 GpuSelection selection_of(const std::vector<size_t> &chosen, const Inventory &inventory)
 {
@@ -168,14 +167,9 @@ std::vector<InstancePlace> meant_instances(const Selectors &selectors, const Inv
     if (places.empty() || selectors.all || selectors.any != 0 || selectors.allowed)
         return places;
     const auto list = candidates(inventory);
-    const auto is_meant = [&](const Candidate &candidate) {
-        return std::any_of(selectors.named.begin(), selectors.named.end(), [&](const Selector &selector) {
-            return std::visit(SelectorMatcher{candidate, true}, selector.what);
-        });
-    };
     std::vector<InstancePlace> meant;
     for (size_t i = 0; i < places.size(); ++i) {
-        if (is_meant(list[places[i].gpu]) || is_meant(list[inventory.gpus.size() + i]))
+        if (is_named(selectors, list[places[i].gpu]) || is_named(selectors, list[inventory.gpus.size() + i]))
             meant.push_back(places[i]);
     }
     return meant;
@@ -185,10 +179,8 @@ HostListing list_gpus(const Inventory &inventory, const std::vector<Candidate> &
                       const SelectionPolicy &policy)
 {
     const Availability availability(gpus, policy);
-    HostListing list{"gpus",
-                     {{"driver", known(inventory.version.value_or(""))}},
-                     {"index", "address", "uuid", "model", "node", "state"},
-                     {}};
+    HostListing list{{"gpus", {"index", "address", "uuid", "model", "node", "state"}},
+                     {{"driver", known(inventory.version.value_or(""))}}};
     list.none = "the driver knows no GPU of this host";
     for (size_t i = 0; i < inventory.gpus.size(); ++i) {
         const GpuInformation &information = inventory.gpus[i].information;

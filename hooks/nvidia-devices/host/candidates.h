@@ -14,17 +14,6 @@
 
 namespace ogh::nvidia_devices {
 
-/** What instances are called without asking NVIDIA's library: "MIG-GPU-…/1/0", or "0000:5e:00.0/1/0". */
-std::string instance_name(const Gpu &gpu, const MigInstance &instance);
-
-/**
- * Adds the instances to the candidates of the GPUs, in the order of instance_places(): by the names of instance_name(),
- * and those that name_instances() has added. A GPU that is divided may be had as a whole by its own names alone: `all` and
- * `any` take its instances.
- * @param list the GPUs, in the order of Inventory::gpus
- */
-void add_instances(const Inventory &inventory, std::vector<Candidate> &list);
-
 /**
  * What places in candidates() mean. A GPU that is divided is all of its instances that can be handed out, and an instance
  * needs the GPU that it is of.
@@ -42,8 +31,10 @@ std::optional<std::string> find_library_name(const Selectors &selectors, const S
 std::string without_library(const Inventory &inventory);
 
 /**
- * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus, and then the instances of
- * those that are divided, as add_instances() has them.
+ * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus, and then the instances, in
+ * the order of instance_places(): by what they are called without asking NVIDIA's library ("MIG-GPU-…/1/0", or
+ * "0000:5e:00.0/1/0"), and the names that name_instances() has added. A GPU that is divided may be had as a whole by its own
+ * names alone: `all` and `any` take its instances.
  *
  * An excluded GPU has no index: NVML counts those apart, and index 1 here must be what nvidia-smi calls 1.
  */

@@ -20,6 +20,12 @@ namespace {
 constexpr std::array<std::string_view, 4> vendor_hooks{
     "nvidia-container-runtime-hook", "nvidia-container-toolkit", "nvidia-cdi-hook", "nvidia-ctk"};
 
+/** The numbers of channels end below this one, whatever driver it is. */
+constexpr unsigned imex_channel_limit = 1U << 20U;
+
+/** How many channels one container may ask for: each is a node, and a rule of its device cgroup. */
+constexpr unsigned max_imex_channels = 256;
+
 constexpr const char *channels_variable = "NVIDIA_IMEX_CHANNELS";
 constexpr const char *count_key = "ImexChannelCount";
 
@@ -127,7 +133,7 @@ unsigned imex_channel_count(const Inventory &inventory)
 {
     if (!inventory.devices.major_of(imex_devices))
         return 0;
-    const auto count = driver_param(inventory.params, count_key);
+    const auto count = driver_param(inventory.proc.params.value_or(""), count_key);
     return count && *count < imex_channel_limit ? static_cast<unsigned>(*count) : imex_channel_limit;
 }
 

@@ -22,17 +22,11 @@ PluginNames nvidia_plugin_names();
 /** Whether NVIDIA's tools have put a hook of theirs into config.json: its runtime wrapper, or an engine by CDI. */
 bool has_vendor_hook(const Config &config);
 
-/** The numbers of channels end below this one, whatever driver it is. */
-constexpr unsigned imex_channel_limit = 1U << 20U;
-
-/** How many channels one container may ask for: each is a node, and a rule of its device cgroup. */
-constexpr unsigned max_imex_channels = 256;
-
 /**
  * Understands a list, separated by commas, of numbers of IMEX channels and ranges of them (`0-3`). Blanks around items
  * and repeats are allowed.
  * @return ascending, each once
- * @throws Error (Usage), also for more than max_imex_channels
+ * @throws Error (Usage), also for more than 256
  */
 std::vector<unsigned> parse_imex_channels(const RequestValue &asked);
 

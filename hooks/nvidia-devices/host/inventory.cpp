@@ -34,7 +34,7 @@ constexpr std::array<SysfsDevices, 2> sysfs_devices{
       "ib_uverbs"}}};
 
 /** "231:192", as each device's `dev` file in sysfs has it; nothing if there is no such device. */
-std::optional<NamedNode> read_node(const Sysroot &sysroot, const std::string &path, const std::string &device)
+std::optional<NodeEdit> read_node(const Sysroot &sysroot, const std::string &path, const std::string &device)
 {
     const std::string file = device + "/dev";
     const auto text = read_host_file(sysroot, file, max_number_size);
@@ -43,12 +43,12 @@ std::optional<NamedNode> read_node(const Sysroot &sysroot, const std::string &pa
     const auto number = parse_device_number(*text);
     if (!number)
         throw Error(ErrorKind::BrokenHost, quote(sysroot.on_host(file)) + " has no device number");
-    return NamedNode{path, number->major, number->minor};
+    return driver_node(sysroot.on_host(""), path, *number);
 }
 
-std::vector<NamedNode> read_nodes(const Sysroot &sysroot, const SysfsDevices &devices)
+std::vector<NodeEdit> read_nodes(const Sysroot &sysroot, const SysfsDevices &devices)
 {
-    std::vector<NamedNode> nodes;
+    std::vector<NodeEdit> nodes;
     const auto directory = sysroot.find(devices.directory);
     const auto found = directory ? numbered_names(directory->fd.get(), {sysroot.on_host(devices.directory),
                                                                         devices.prefix, max_minor})
@@ -64,7 +64,6 @@ std::vector<NamedNode> read_nodes(const Sysroot &sysroot, const SysfsDevices &de
     return nodes;
 }
 
-constexpr const char *driver_directory = "/proc/driver/nvidia";
 constexpr size_t max_file_size = 65536;
 constexpr std::string_view module_text = "Kernel Module";
 
@@ -94,10 +93,14 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
     if (selection.gpus.empty())
         return nodes;
     const Capabilities &capabilities = selection.capabilities;
-    if (capabilities.has(Capability::Graphics) || capabilities.has(Capability::Display)) {
+    if (capabilities.has_any(for_graphics)) {
+        const auto devices = sysroot.find(pci_devices_directory);
         for (const size_t gpu : selection.gpus) {
             if (!inventory.gpus[gpu].is_divided)
-                nodes.drm[gpu] = read_drm_nodes(sysroot, sysfs_directory(inventory.gpus[gpu].address));
+                nodes.drm[gpu] = devices
+                                     ? read_drm_nodes(devices->fd.get(), to_text(inventory.gpus[gpu].address),
+                                                      sysroot.on_host(devices->path))
+                                     : DrmNodes();
         }
     }
     for (const SysfsDevices &devices : sysfs_devices) {
@@ -107,7 +110,8 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
         nodes.named.insert(nodes.named.end(), found.begin(), found.end());
     }
     if (capabilities.has(Capability::Gdrcopy))
-        nodes.named.push_back({"/dev/gdrdrv", module_major(inventory, gdrcopy_devices), 0});
+        nodes.named.push_back(
+            driver_node(inventory.host_root, "/dev/gdrdrv", {module_major(inventory, "gdrdrv"), 0}));
     if (capabilities.has(Capability::Mofed)) {
         if (auto node = read_node(sysroot, "/dev/infiniband/rdma_cm", "/sys/class/misc/rdma_cm"))
             nodes.named.push_back(std::move(*node));
@@ -132,29 +136,17 @@ namespace {
 Inventory read_driver(const Sysroot &sysroot, Notes &notes)
 {
     Inventory inventory;
-    const auto driver = sysroot.find(driver_directory);
-    if (!driver)
+    inventory.proc = read_driver_proc(sysroot);
+    if (!inventory.proc.version)
         return inventory;
-    const auto read = [&](const std::string &name) {
-        return read_file_in(driver->fd.get(), name, max_file_size,
-                            quote(sysroot.on_host(std::string(driver_directory) + "/" + name)));
-    };
-    const auto version = read("version");
-    if (!version)
-        return inventory;
+    const std::string &version = *inventory.proc.version;
     inventory.has_driver = true;
     inventory.host_root = sysroot.on_host("");
-    inventory.version_text = *version;
-    inventory.version = parse_driver_version(*version);
+    inventory.version = parse_driver_version(version);
     if (!inventory.version)
-        notes.push_back({LogLevel::Warning, "the driver's version cannot be understood: " + quote(*version)});
-    inventory.params = read("params").value_or("");
-    inventory.registry = read("registry");
+        notes.push_back({LogLevel::Warning, "the driver's version cannot be understood: " + quote(version)});
     inventory.devices = read_proc_devices(sysroot);
-    ListedGpus listed = list_nvidia_gpus(sysroot, notes);
-    inventory.gpus = std::move(listed.gpus);
-    inventory.gpus_directory = std::move(listed.directory);
-    inventory.capabilities_directory = std::move(listed.capabilities_directory);
+    static_cast<ListedGpus &>(inventory) = list_nvidia_gpus(sysroot, notes);
     return inventory;
 }
 
@@ -222,7 +214,7 @@ void require_driver(const Inventory &inventory)
 {
     if (!inventory.has_driver)
         throw Error(ErrorKind::NotAvailable, "this host has no NVIDIA driver (no " +
-                                                 std::string(driver_directory) + "/version)" +
+                                                 std::string(driver_proc_directory) + "/version)" +
                                                  way_of_tegra(inventory));
 }
 
@@ -232,7 +224,7 @@ void require_gpu(const Inventory &inventory)
     if (inventory.gpus.empty())
         throw Error(ErrorKind::NotAvailable,
                     "this host has no NVIDIA GPU (its driver is loaded, and there is none in " +
-                        std::string(driver_directory) + "/gpus)" + way_of_tegra(inventory));
+                        std::string(driver_proc_directory) + "/gpus)" + way_of_tegra(inventory));
 }
 
 unsigned gpu_major(const Inventory &inventory)

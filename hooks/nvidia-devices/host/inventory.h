@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "base/log.h"
+#include "edits/edits.h"
 #include "host/drm_nodes.h"
 #include "host/proc_devices.h"
 #include "host/sysroot.h"
 #include "nvidia-devices/request/capabilities.h"
+#include "nvidia/driver_params.h"
 #include "nvidia/listed_gpus.h"
 
 namespace ogh::nvidia_devices {
@@ -38,21 +40,15 @@ struct GpuSelection {
 using Gpu = ListedGpu;
 
 /** What this host has of NVIDIA's. */
-struct Inventory {
+struct Inventory : ListedGpus {
     bool has_driver = false; ///< the kernel module is loaded; all else but `is_tegra` is empty if not
     bool is_tegra =
         false; ///< a Jetson or the like, whose GPU is none of PCI's; looked at where there is none
     std::optional<std::string>
-        version;           ///< "555.42.07", in which its libraries end; nothing if it cannot be understood
-    std::vector<Gpu> gpus; ///< in PCI order
+        version; ///< "555.42.07", in which its libraries end; nothing if it cannot be understood
     ProcDevices devices;
-    std::string host_root;      ///< the sysroot, as this process names it; "" for `/`
-    std::string gpus_directory; ///< gpus below the driver's directory in /proc, as this process names it
-    std::string capabilities_directory; ///< the same for capabilities; "" if there is none
-    // Files of the driver's directory in /proc, as they are.
-    std::string version_text;
-    std::string params; ///< "" if there is none
-    std::optional<std::string> registry;
+    std::string host_root; ///< the sysroot, as this process names it; "" for `/`
+    DriverProc proc;
 };
 
 /**
@@ -101,7 +97,6 @@ void require_gpu(const Inventory &inventory);
 
 // Names in /proc/devices, besides those in nvidia/listed_gpus.h.
 constexpr std::string_view modeset_devices = "nvidia-modeset";
-constexpr std::string_view gdrcopy_devices = "gdrdrv";
 
 /** The node of the driver itself, whose major number is that of its GPUs. */
 constexpr const char *control_path = "/dev/nvidiactl";
@@ -120,20 +115,11 @@ unsigned gpu_major(const Inventory &inventory);
  */
 unsigned module_major(const Inventory &inventory, std::string_view name);
 
-/** A node that another module than the driver's own has. */
-struct NamedNode {
-    std::string path; ///< absolute, the same on the host and in the container
-    unsigned major = 0;
-    unsigned minor = 0;
-
-    bool operator==(const NamedNode &) const = default;
-};
-
 /** What the inventory leaves out, since few containers ask for it. */
 struct DeviceNodes {
     std::map<size_t, DrmNodes>
         drm; ///< by place in Inventory::gpus; none without graphics and display, or of what is divided
-    std::vector<NamedNode> named; ///< of Gds, Gdrcopy and Mofed
+    std::vector<NodeEdit> named; ///< of Gds, Gdrcopy and Mofed
 };
 
 /**

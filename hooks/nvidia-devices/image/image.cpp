@@ -8,7 +8,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "image/c_library.h"
-#include "image/left_behind.h"
+#include "image/root_fs.h"
 #include "kernel/inode.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "nvidia/cuda_compat.h"
@@ -68,6 +68,12 @@ std::string version_in(const ImageReader &reader, const std::string &directory, 
     }
 }
 
+/** Where Debian and its descendants have the libraries of this machine. */
+std::string triplet_directory()
+{
+    return std::string("/usr/lib/") + native_machine().triplet;
+}
+
 void add_own_program(const ImageReader &reader, const Config &config, const std::string &tree,
                      std::vector<OwnTool> &tools)
 {
@@ -75,8 +81,7 @@ void add_own_program(const ImageReader &reader, const Config &config, const std:
     const std::string directory = found_before(reader, path, program, tree + "/bin");
     if (directory.empty())
         return;
-    std::string version =
-        version_in(reader, std::string("/usr/lib/") + native_machine().triplet, management_library);
+    std::string version = version_in(reader, triplet_directory(), management_library);
     if (version.empty())
         version = version_in(reader, "/usr/lib64", management_library);
     tools.push_back({path_in(directory, program), version});
@@ -94,12 +99,6 @@ void add_own_library(const ImageReader &reader, const Config &config, const std:
         tools.push_back({path_in(directory, file), version_in(reader, directory, library)});
         return;
     }
-}
-
-/** Where Debian and its descendants have the libraries of this machine. */
-std::string triplet_directory()
-{
-    return std::string("/usr/lib/") + native_machine().triplet;
 }
 
 /** Where distributions have glibc for this machine: those with a directory for each machine, those with lib64, and Arch. */
@@ -133,7 +132,7 @@ std::vector<OwnTool> find_own_tools(const ImageReader &reader, const Config &con
         add_own_program(reader, config, tree, tools);
         add_own_library(reader, config, tree, management_library, tools);
     }
-    if (capabilities.has(Capability::Compute) || capabilities.has(Capability::Video))
+    if (capabilities.has_any(for_compute))
         add_own_library(reader, config, tree, cuda_library, tools);
     return tools;
 }

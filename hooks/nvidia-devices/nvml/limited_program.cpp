@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "kernel/end_signals.h"
+#include "kernel/inode.h"
 #include "kernel/mount_tree.h"
 #include "kernel/pidfd.h"
 #include "kernel/tmpfs.h"
@@ -35,34 +36,6 @@ namespace {
 /** Nobody, and their group: the kernel's own numbers for what is not mapped. user_namespaces(7) */
 constexpr uid_t nobody_uid = 65534;
 constexpr gid_t nobody_gid = 65534;
-
-/**
- * A root for a program that is to see nothing of the host: /proc of its own PID namespace, /sys, and what it is given, all
- * read-only. Device nodes can be written to, as they cannot be protected by a mount.
- */
-class ProgramBox final {
-public:
-    /**
-     * Puts it together where only this process sees it: in a private copy of its mount namespace, and over its /proc. What
-     * /proc and /sys show is of the PID and the network namespace of this process.
-     * @throws SystemError
-     */
-    explicit ProgramBox(const std::vector<BoxEntry> &entries);
-
-    /**
-     * Makes it the root and the working directory of all processes that are in this mount namespace and had the host's.
-     * The host's files are not mounted there any more: what is open or mapped stays so.
-     * @throws SystemError
-     */
-    void close() const;
-
-private:
-    void make_directories(const std::string &path) const;
-    void add(const MountTree &tree, const std::string &path) const;
-
-    std::vector<MountTree> copies_; ///< of the entries, made before this process leaves their mount namespace
-    PrivateTmpfs root_;
-};
 
 // The other side of run_limited(): the processes that it starts. There are two. The keeper is the first process of the PID
 // namespace, so that all others end with it; it stays root, and shuts the program in. The other one becomes the program.
@@ -119,6 +92,61 @@ std::vector<MountTree> copies_of(const std::vector<BoxEntry> &entries)
             path_in_box(entry.path));
     return copies;
 }
+
+/**
+ * A root for a program that is to see nothing of the host: /proc of its own PID namespace, /sys, and what it is given, all
+ * read-only. Device nodes can be written to, as they cannot be protected by a mount.
+ */
+class ProgramBox final {
+public:
+    /**
+     * Puts it together where only this process sees it: in a private copy of its mount namespace, and over its /proc. What
+     * /proc and /sys show is of the PID and the network namespace of this process.
+     * @throws SystemError
+     */
+    explicit ProgramBox(const std::vector<BoxEntry> &entries) : copies_(copies_of(entries)), root_("")
+    {
+        add(MountTree(make_filesystem("proc")), "proc");
+        add(MountTree(make_filesystem("sysfs")), "sys");
+        for (size_t i = 0; i < entries.size(); ++i)
+            add(copies_[i], entries[i].path);
+        mount_attr attr{};
+        attr.attr_set = box_attributes;
+        check_box(::mount_setattr(root_.fd(), "", AT_EMPTY_PATH, &attr, sizeof attr) == 0, "mount_setattr");
+    }
+
+    /**
+     * Makes it the root and the working directory of all processes that are in this mount namespace and had the host's.
+     * The host's files are not mounted there any more: what is open or mapped stays so.
+     * @throws SystemError
+     */
+    void close() const
+    {
+        check_box(::fchdir(root_.fd()) == 0, "fchdir");
+        // Both names are the working directory, and so that what was the root lies over it: pivot_root(2).
+        check_box(::syscall(SYS_pivot_root, ".", ".") == 0, "pivot_root");
+        check_box(::umount2(".", MNT_DETACH) == 0, "umount");
+    }
+
+private:
+    void make_directories(const std::string &path) const
+    {
+        for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+            check_box(::mkdirat(root_.fd(), path.substr(0, slash).c_str(), 0755) == 0 || errno == EEXIST,
+                      "mkdir");
+    }
+
+    void add(const MountTree &tree, const std::string &path) const
+    {
+        make_directories(path);
+        const bool is_directory = Inode::of(tree.fd(), path).is(Kind::Directory);
+        const UniqueFd place = root_.make(path, is_directory ? Kind::Directory : Kind::File);
+        tree.attach(place.get(), path_in_box(path));
+    }
+
+    std::vector<MountTree> copies_; ///< of the entries, made before this process leaves their mount namespace
+    PrivateTmpfs root_;
+};
 
 constexpr rlim_t max_open_files = 1024;
 
@@ -294,6 +322,11 @@ private:
     UniqueFd end_;
 };
 
+/**
+ * Starts the program, shuts it in, and waits for it. It is called in a process that has been forked, and whose parent has
+ * no threads, so that any function may be called.
+ * @return its status
+ */
 int keep(const LimitedProgram &program, const KeeperEnds &ends)
 {
     ::setpgid(0, 0);
@@ -316,54 +349,6 @@ int keep(const LimitedProgram &program, const KeeperEnds &ends)
         return WEXITSTATUS(status);
     report(ends, "it was ended by signal " + std::to_string(WTERMSIG(status)));
     return limited_program_reported;
-}
-
-ProgramBox::ProgramBox(const std::vector<BoxEntry> &entries) : copies_(copies_of(entries)), root_("")
-{
-    add(MountTree(make_filesystem("proc")), "proc");
-    add(MountTree(make_filesystem("sysfs")), "sys");
-    for (size_t i = 0; i < entries.size(); ++i)
-        add(copies_[i], entries[i].path);
-    mount_attr attr{};
-    attr.attr_set = box_attributes;
-    check_box(::mount_setattr(root_.fd(), "", AT_EMPTY_PATH, &attr, sizeof attr) == 0, "mount_setattr");
-}
-
-void ProgramBox::make_directories(const std::string &path) const
-{
-    for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
-        check_box(::mkdirat(root_.fd(), path.substr(0, slash).c_str(), 0755) == 0 || errno == EEXIST,
-                  "mkdir");
-}
-
-void ProgramBox::add(const MountTree &tree, const std::string &path) const
-{
-    make_directories(path);
-    const UniqueFd place = root_.make(path, tree.is_directory() ? Kind::Directory : Kind::File);
-    tree.attach(place.get(), path_in_box(path));
-}
-
-void ProgramBox::close() const
-{
-    check_box(::fchdir(root_.fd()) == 0, "fchdir");
-    // Both names are the working directory, and so that what was the root lies over it: pivot_root(2).
-    check_box(::syscall(SYS_pivot_root, ".", ".") == 0, "pivot_root");
-    check_box(::umount2(".", MNT_DETACH) == 0, "umount");
-}
-
-/** Namespaces that the keeper is to be made in; clone(2). That of mounts it makes itself. */
-unsigned long keeper_namespaces(const LimitedProgram &program)
-{
-    return program.box ? CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC : 0UL;
-}
-
-/**
- * Starts the program, shuts it in, waits for it, and ends with its status.
- * It has been forked, and its parent has no threads, so that any function may be called.
- */
-[[noreturn]] void keep_program(const LimitedProgram &program, const KeeperEnds &ends) noexcept
-{
-    end_after(ends, [&] { return keep(program, ends); });
 }
 
 using Clock = std::chrono::steady_clock;
@@ -395,14 +380,17 @@ public:
     Keeper(const LimitedProgram &program, int answer, int report)
     {
         const UniqueFd self = open_pidfd(::getpid()).value();
-        const unsigned long flags = keeper_namespaces(program) | CLONE_PIDFD | SIGCHLD;
+        // clone(2); the namespace of mounts it makes itself.
+        const unsigned long namespaces = program.box ? CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC : 0UL;
+        const unsigned long flags = namespaces | CLONE_PIDFD | SIGCHLD;
         int end = -1;
         pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, &end, nullptr, nullptr));
         if (pid_ < 0)
             throw SystemError(errno, "cannot start " + program.what + " in namespaces of its own (clone)",
                               ErrorKind::BrokenHost);
+        const KeeperEnds ends{self.get(), answer, report};
         if (pid_ == 0)
-            keep_program(program, {self.get(), answer, report});
+            end_after(ends, [&] { return keep(program, ends); });
         ::setpgid(pid_, pid_); // whoever of the two comes first
         end_ = UniqueFd(end);
     }

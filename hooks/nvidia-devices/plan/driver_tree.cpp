@@ -78,8 +78,7 @@ private:
 bool is_compat_used(const DriverTree &tree, const Image &image)
 {
     const Capabilities &capabilities = tree.record.capabilities;
-    const bool has_cuda = capabilities.has(Capability::Compute) || capabilities.has(Capability::Video);
-    return image.compat && has_cuda && is_preferred(*image.compat, tree.version);
+    return image.compat && capabilities.has_any(for_compute) && is_preferred(*image.compat, tree.version);
 }
 
 /** By SONAME, the libraries of the image that go before the host's. */
@@ -149,8 +148,7 @@ void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit,
 
 bool has_graphics(const DriverTree &tree)
 {
-    return tree.record.capabilities.has(Capability::Graphics) ||
-           tree.record.capabilities.has(Capability::Display);
+    return tree.record.capabilities.has_any(for_graphics);
 }
 
 /**
@@ -217,37 +215,19 @@ bool is_in_path(const std::string &path, const std::string &directory)
 }
 
 /** The links in the image's own directories; what the image has there stays. */
-class StandardLinks final {
-public:
-    StandardLinks(const Image &image, Edits &edits) : image_(image), edits_(edits) {}
-
-    void add(const std::string &path, const std::string &target)
-    {
-        edits_.links.push_back({path, in_tree(target), true});
-    }
-
-    void add_file(const DriverFile &file)
-    {
-        const std::string &path = file.standard_path;
-        if (path.empty() || (file.tree_path.starts_with("bin/") && is_in_path(image_.path, in_tree("bin"))))
-            return;
-        add(path, file.tree_path);
-    }
-
-private:
-    const Image &image_;
-    Edits &edits_;
-};
-
 void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
 {
-    StandardLinks links(image, edits);
-    for (const DriverFile &file : tree.files.files)
-        links.add_file(file);
+    const auto add = [&](const std::string &path, const std::string &target) {
+        edits.links.push_back({path, in_tree(target), true});
+    };
+    for (const DriverFile &file : tree.files.files) {
+        const bool is_found = file.tree_path.starts_with("bin/") && is_in_path(image.path, in_tree("bin"));
+        if (!file.standard_path.empty() && !is_found)
+            add(file.standard_path, file.tree_path);
+    }
     if (!has_graphics(tree))
         return;
-    links.add(std::string("/etc/nvidia/") + egl_profile_name,
-              std::string("share/nvidia/") + egl_profile_name);
+    add(std::string("/etc/nvidia/") + egl_profile_name, std::string("share/nvidia/") + egl_profile_name);
     const auto &libraries = tree.files.libraries;
     const bool has_allocator =
         std::any_of(libraries.begin(), libraries.end(), [](const DriverLibrary &library) {
@@ -255,8 +235,7 @@ void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
         });
     // Mesa's libgbm takes plugins from one directory alone, by their file names.
     if (has_allocator)
-        links.add(image.library_directory + "/gbm/nvidia-drm_gbm.so",
-                  std::string("lib64/") + allocator_soname);
+        add(image.library_directory + "/gbm/nvidia-drm_gbm.so", std::string("lib64/") + allocator_soname);
 }
 
 void say_own_tools(const DriverTree &tree, const Image &image, Notes &notes)
@@ -313,14 +292,12 @@ TreeRecord joined(const TreeRecord &one, const TreeRecord &other)
 {
     TreeRecord both = one;
     both.capabilities.all = one.capabilities.all || other.capabilities.all;
+    both.capabilities.named = one.capabilities.named | other.capabilities.named;
     // What one request was not handed out may be what the other was.
-    if (other.capabilities.all && !one.capabilities.all)
-        both.capabilities.withheld = other.capabilities.withheld;
-    else if (other.capabilities.all)
-        std::erase_if(both.capabilities.withheld, [&](Capability capability) {
-            return !other.capabilities.withheld.contains(capability);
-        });
-    both.capabilities.named.insert(other.capabilities.named.begin(), other.capabilities.named.end());
+    if (other.capabilities.all)
+        both.capabilities.withheld = one.capabilities.all
+                                         ? one.capabilities.withheld & other.capabilities.withheld
+                                         : other.capabilities.withheld;
     both.minors.insert(other.minors.begin(), other.minors.end());
     return both;
 }
@@ -331,8 +308,8 @@ std::string to_text(const TreeRecord &record)
     for (const unsigned minor : record.minors)
         minors += (minors.empty() ? "" : ",") + std::to_string(minor);
     std::string capabilities = to_text(record.capabilities);
-    for (const Capability capability : record.capabilities.withheld)
-        (capabilities += withheld_mark) += name_of(capability);
+    for (const std::string &name : names_of(record.capabilities.withheld))
+        (capabilities += withheld_mark) += name;
     return capabilities + "\n" + minors + "\n";
 }
 

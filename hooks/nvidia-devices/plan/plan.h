@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "edits/edits.h"
-#include "hook/gpu_vendor.h"
+#include "hook/gpu_hook.h"
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/image/image.h"
 #include "nvidia-devices/plan/driver_tree.h"
@@ -17,22 +17,18 @@ namespace ogh::nvidia_devices {
 class NvidiaInputs final : public GpuInputs {
 public:
     GpuSelection selection;
-    Inventory inventory;                   ///< of a host with the driver
-    DeviceNodes nodes;                     ///< as read_device_nodes() reads them for `selection`
-    std::vector<Requirement> requirements; ///< of the image
-    DriverTree tree;                       ///< not wanted: no files
+    Inventory inventory;                    ///< of a host with the driver
+    DeviceNodes nodes;                      ///< as read_device_nodes() reads them for `selection`
+    std::vector<RequestValue> requirements; ///< of the image
+    DriverTree tree;                        ///< not wanted: no files
     Image image;
 
+    /**
+     * The nodes and links that a container gets, its /proc/driver/nvidia, and the tree with the driver's files.
+     * @param notes what a capability means and this host does not have
+     * @throws Error: BrokenHost if a module is not loaded, which says how to load it; as check_requirements()
+     */
     [[nodiscard]] Edits plan(Notes &notes) const override;
 };
-
-/**
- * The nodes and links that a container gets, and its /proc/driver/nvidia. Pure.
- * @param inventory of a host with the driver
- * @param host as read_device_nodes() reads it for `selection`
- * @param notes what a capability means and this host does not have
- * @throws Error (BrokenHost) if a module is not loaded, which says how to load it
- */
-Edits plan(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host, Notes &notes);
 
 } // namespace ogh::nvidia_devices

@@ -17,9 +17,9 @@ namespace {
 constexpr std::string_view no_capability = "none";
 
 /** The error for a capability that the host's policy does not hand out. @param allowed those that it does */
-Error capability_not_allowed(std::string_view capability, const std::vector<std::string> &allowed)
+Error capability_not_allowed(std::string_view capability, CapabilityBits allowed)
 {
-    const std::string offer = allowed.empty() ? "none" : quote_list(allowed);
+    const std::string offer = allowed.is_empty() ? "none" : quote_list(names_of(allowed));
     return {ErrorKind::Denied,
             "no capability " + quote(capability) +
                 ": the host's policy (--allow-capabilities) does not allow it; it allows " + offer};
@@ -77,7 +77,7 @@ void add_item(Capabilities &capabilities, const std::string &item, const Request
     if (item == "all")
         capabilities.all = true;
     else if (name != capability_names.end())
-        capabilities.named.insert(name->capability);
+        capabilities.named.add(name->capability);
     else
         throw refused(asked, quote(item) + ", which is no capability,", grammar);
 }
@@ -104,12 +104,22 @@ std::string_view name_of(Capability capability)
     return capability_names.at(static_cast<size_t>(capability)).text;
 }
 
+std::vector<std::string> names_of(CapabilityBits capabilities)
+{
+    std::vector<std::string> names;
+    for (const Name &name : capability_names) {
+        if (capabilities.has(name.capability))
+            names.emplace_back(name.text);
+    }
+    return names;
+}
+
 std::string to_text(const Capabilities &capabilities)
 {
-    std::string text = capabilities.all ? "all" : "";
-    for (const Capability capability : capabilities.named)
-        (text += text.empty() ? "" : ",") += name_of(capability);
-    return text;
+    std::vector<std::string> names = names_of(capabilities.named);
+    if (capabilities.all)
+        names.insert(names.begin(), "all");
+    return list_text(names);
 }
 
 Capabilities default_capabilities()
@@ -134,20 +144,13 @@ Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilit
 {
     if (!allowed)
         return wanted;
-    std::vector<std::string> offer;
+    const CapabilityBits offer = allowed->asked();
+    if (const CapabilityBits refused = wanted.named - offer; !refused.is_empty())
+        throw capability_not_allowed(names_of(refused).front(), offer);
     Capabilities left = wanted;
-    for (const Name &name : capability_names) {
-        if (allowed->has(name.capability))
-            offer.emplace_back(name.text);
-        else if (wanted.is_in_all(name.capability))
-            left.withheld.insert(name.capability);
-    }
-    const auto refused = std::find_if(wanted.named.begin(), wanted.named.end(),
-                                      [&](Capability capability) { return !allowed->has(capability); });
-    if (refused != wanted.named.end())
-        throw capability_not_allowed(name_of(*refused), offer);
-    const auto is_left = [&](const Name &name) { return left.has(name.capability); };
-    if (wanted.all && std::none_of(capability_names.begin(), capability_names.end(), is_left))
+    if (wanted.all)
+        left.withheld = wanted.withheld | (meant_by_all - offer);
+    if (wanted.all && left.asked().is_empty())
         throw capability_not_allowed("all", offer);
     return left;
 }
@@ -157,7 +160,7 @@ Capabilities capabilities_of_environment(const Config &config)
     Capabilities capabilities = driver_capabilities(config);
     for (const Name &name : capability_names) {
         if (name.variable != nullptr && environment_value(config, name.variable) == "enabled")
-            capabilities.named.insert(name.capability);
+            capabilities.named.add(name.capability);
     }
     return capabilities;
 }

@@ -3,7 +3,6 @@
 
 #include <initializer_list>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,30 +20,10 @@ enum class Capability {
     Graphics,
     Display,
     Ngx,
-    Compat32, ///< the last that `all` means
+    Compat32,
     Gds,
     Gdrcopy,
     Mofed,
-};
-
-/** A list of capabilities. */
-struct Capabilities {
-    std::set<Capability> named;         ///< each must be given
-    bool all = false;                   ///< Compute to Compat32 as well, as far as this host has them
-    std::set<Capability> withheld = {}; ///< those of `all` that the host's policy does not hand out
-
-    [[nodiscard]] bool has(Capability capability) const
-    {
-        return named.contains(capability) || is_in_all(capability);
-    }
-
-    /** By `all`, whether or not it is named too. */
-    [[nodiscard]] bool is_in_all(Capability capability) const
-    {
-        return all && capability <= Capability::Compat32 && !withheld.contains(capability);
-    }
-
-    bool operator==(const Capabilities &) const = default;
 };
 
 /** A set of capabilities, a bit each, so that tables of them are constants. */
@@ -64,12 +43,46 @@ public:
     constexpr void add(Capability capability) { bits_ |= bit(capability); }
     constexpr void remove(Capability capability) { bits_ &= ~bit(capability); }
 
+    constexpr CapabilityBits operator|(CapabilityBits others) const
+    {
+        return CapabilityBits(bits_ | others.bits_);
+    }
+    constexpr CapabilityBits operator&(CapabilityBits others) const
+    {
+        return CapabilityBits(bits_ & others.bits_);
+    }
+    constexpr CapabilityBits operator-(CapabilityBits others) const
+    {
+        return CapabilityBits(bits_ & ~others.bits_);
+    }
+
     bool operator==(const CapabilityBits &) const = default;
 
 private:
+    constexpr explicit CapabilityBits(unsigned bits) : bits_(bits) {}
     static constexpr unsigned bit(Capability capability) { return 1U << static_cast<unsigned>(capability); }
 
     unsigned bits_ = 0;
+};
+
+/** What `all` means. */
+inline constexpr CapabilityBits meant_by_all{Capability::Compute,  Capability::Utility, Capability::Video,
+                                             Capability::Graphics, Capability::Display, Capability::Ngx,
+                                             Capability::Compat32};
+
+/** A list of capabilities. */
+struct Capabilities {
+    CapabilityBits named;         ///< each must be given
+    bool all = false;             ///< meant_by_all as well, as far as this host has them
+    CapabilityBits withheld = {}; ///< those of `all` that the host's policy does not hand out
+
+    /** What is asked for, one way or the other. */
+    [[nodiscard]] CapabilityBits asked() const { return all ? named | (meant_by_all - withheld) : named; }
+
+    [[nodiscard]] bool has(Capability capability) const { return asked().has(capability); }
+    [[nodiscard]] bool has_any(CapabilityBits of) const { return asked().has_any(of); }
+
+    bool operator==(const Capabilities &) const = default;
 };
 
 // What brings a file, in the words of NVIDIA_DRIVER_CAPABILITIES: video needs what compute has beside its programs, and
@@ -81,6 +94,9 @@ inline constexpr CapabilityBits for_compute_and_graphics{Capability::Compute, Ca
 
 /** The word for it in a list. */
 std::string_view name_of(Capability capability);
+
+/** The words for each, in the order of the enumeration. */
+std::vector<std::string> names_of(CapabilityBits capabilities);
 
 /** As a list that parse_capabilities() understands, without what is withheld; "" for none. */
 std::string to_text(const Capabilities &capabilities);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hook/gpu_vendor.h"
+#include "hook/gpu_hook.h"
 #include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
@@ -23,8 +23,8 @@ struct ExtrasOptions {
 /** What a container wants beside GPUs. */
 struct Extras {
     Capabilities capabilities;
-    std::vector<Requirement> requirements = {}; ///< of its image
-    std::vector<unsigned> imex_channels = {};   ///< ascending
+    std::vector<RequestValue> requirements = {}; ///< of its image
+    std::vector<unsigned> imex_channels = {};    ///< ascending
     /** It gets files of the driver. `none` is what a host gives every container as a default: it is to cost nothing. */
     bool has_files = true;
 };

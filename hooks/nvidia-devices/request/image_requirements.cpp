@@ -6,6 +6,7 @@
 #include <compare>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/contains.h"
 #include "base/dotted_version.h"
@@ -69,17 +70,17 @@ std::optional<KnownVersion> parse_known(const std::string &version)
 std::optional<bool> compare(std::strong_ordering order, std::string_view comparison)
 {
     if (comparison == "=")
-        return order == 0;
+        return std::is_eq(order);
     if (comparison == "!=")
-        return order != 0;
+        return std::is_neq(order);
     if (comparison == "<")
-        return order < 0;
+        return std::is_lt(order);
     if (comparison == "<=")
-        return order <= 0;
+        return std::is_lteq(order);
     if (comparison == ">")
-        return order > 0;
+        return std::is_gt(order);
     if (comparison == ">=")
-        return order >= 0;
+        return std::is_gteq(order);
     return std::nullopt;
 }
 
@@ -87,7 +88,8 @@ Answer is_met(const KnownVersion &known, std::string_view comparison, const Dott
 {
     const auto order = known.version <=> wanted;
     // What holds for the least and for all above it, or for none of these, is certain.
-    if (known.or_newer && (order < 0 || (order == 0 && comparison != ">=" && comparison != "<")))
+    if (known.or_newer &&
+        (std::is_lt(order) || (std::is_eq(order) && comparison != ">=" && comparison != "<")))
         return Answer::NotKnown;
     const auto holds = compare(order, comparison);
     return !holds ? Answer::NotKnown : *holds ? Answer::Yes : Answer::No;
@@ -162,11 +164,11 @@ Answer is_met(std::string_view requirement, const std::string &driver)
     return best.value_or(Answer::Yes);
 }
 
-std::vector<Requirement> requirements_of(const Config &config)
+std::vector<RequestValue> requirements_of(const Config &config)
 {
     if (is_true(environment_value(config, "NVIDIA_DISABLE_REQUIRE").value_or("")))
         return {};
-    std::vector<Requirement> requirements;
+    std::vector<RequestValue> requirements;
     for (const auto &[name, value] : required_values(config)) {
         if (!value.empty())
             requirements.push_back({value, origin_of(name)});
@@ -177,26 +179,29 @@ std::vector<Requirement> requirements_of(const Config &config)
     return requirements;
 }
 
-void check_requirements(const std::vector<Requirement> &requirements, const std::string &driver, Notes &notes)
+void check_requirements(const std::vector<RequestValue> &requirements, const std::string &driver,
+                        Notes &notes)
 {
     const auto cuda = cuda_of(parse_known(driver));
     const std::string found =
         "driver " + (driver.empty() ? "not known" : driver) + ", cuda " +
         (cuda ? cuda->version.text() + (cuda->or_newer ? " or newer" : "") : "not known");
-    for (const Requirement &required : requirements) {
-        const Answer answer = is_met(required.text, driver);
+    std::set<LogLevel> said; // an image may have as many as it likes
+    for (const RequestValue &required : requirements) {
+        const Answer answer = is_met(required.value, driver);
         if (answer == Answer::Yes)
             continue;
-        const std::string needs = "the image needs " + quote(required.text, max_shown) + " (" +
+        const std::string needs = "the image needs " + quote(required.value, max_shown) + " (" +
                                   required.origin + "), and this host has " + found;
         if (answer == Answer::No)
             throw Error(ErrorKind::NotAvailable,
                         needs + "; take an image for this driver, or a host with a newer one; "
                                 "NVIDIA_DISABLE_REQUIRE=true in the container's environment has it start "
                                 "nevertheless");
-        notes.push_back({answer == Answer::IfBrand ? LogLevel::Info : LogLevel::Warning,
-                         needs + ": no more is looked at, and whether that is enough cannot be told; if it "
-                                 "is not, its programs fail"});
+        const LogLevel level = answer == Answer::IfBrand ? LogLevel::Info : LogLevel::Warning;
+        if (said.insert(level).second)
+            notes.push_back({level, needs + ": no more is looked at, and whether that is enough cannot be "
+                                            "told; if it is not, its programs fail"});
     }
 }
 

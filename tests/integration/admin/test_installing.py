@@ -507,7 +507,7 @@ def test_a_policy_is_never_looser_in_between(oci_gpu_hooks, command, host, numbe
     host.put(OWN_COPY, host.document("mount-srv", []))
     text = (host.path / OWN_COPY).read_text("utf-8")
     host.write(MANIFEST, json.dumps({"files": [{
-        "path": f"/{OWN_COPY}", "engines": ["podman"], "hook": "mount-srv", "options": [], "part": "",
+        "path": f"/{OWN_COPY}", "engines": ["podman"], "hook": "mount-srv", "options": [], "part": "", "before": "",
         "hash": subprocess.run(["sha256sum"], input=text, check=True, capture_output=True,
                                encoding="utf-8").stdout.split()[0]}]}))
     assert broken_off(oci_gpu_hooks, host, number, "signal=KILL").returncode != 0

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -17,6 +18,7 @@ pytest_plugins = ["harness.admin_fixtures"]
 
 OK, USAGE, BUSY, ERROR = 0, 2, 4, 6
 LOCK = "var/lib/oci-gpu-hooks/lock"
+TEMPORARY = ".oci-gpu-hooks"
 KEPT = "var/lib/oci-gpu-hooks/disabled"
 OWN_COPY = f"{OWN}/{FILES['mount-srv']}"
 DROP_IN = "etc/containers/containers.conf.d/90-oci-gpu-hooks.conf"
@@ -127,6 +129,23 @@ def test_what_is_put_back_is_whole_when_an_engine_finds_it(oci_gpu_hooks, comman
     moved = {to: os.path.dirname(origin) for origin, to in calls("renameat", command, host, "install", "--kept")}
     for path in (OWN_COPY, DROP_IN, f"{OWN}/{FILES['amd-kfd']}", f"{SHIPPED}/{FILES['mount-srv']}"):
         assert moved[path] == os.path.dirname(os.path.dirname(path))
+
+
+def test_killed_at_any_change_it_is_taken_back_whole_by_the_next(oci_gpu_hooks, command, host):
+    """A copy that nothing knows of would stay for good."""
+    killed = -signal.SIGKILL
+    nth = 0
+    while killed == -signal.SIGKILL:
+        nth += 1
+        killed = subprocess.run(
+            ["strace", "-qq", "-o", "/dev/null", "-e", f"inject=renameat,unlinkat:signal=KILL:when={nth}",
+             oci_gpu_hooks, "uninstall", "--keep", "--sysroot", host.path], check=False, capture_output=True).returncode
+        assert killed in (OK, -signal.SIGKILL)
+        done_by(command, "install", "--kept")
+        # The next that writes the same file removes the temporary one.
+        assert {path: file for path, file in files(host).items() if not path.endswith(TEMPORARY)} == host.before
+        assert not [path for path in (host.path / KEPT).rglob("*") if path.is_file() and not path.name.endswith(TEMPORARY)]
+    assert nth > len(host.before) and not (host.path / KEPT).exists()
 
 
 def test_one_at_a_time(oci_gpu_hooks, command, host):

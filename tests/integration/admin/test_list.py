@@ -7,7 +7,7 @@ import struct
 import subprocess
 
 import pytest
-from hosts import nvidia
+from hosts import amd, nvidia
 
 from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED
 from harness.leases import write_counts
@@ -136,7 +136,6 @@ def test_plan_is_within_the_policy(command, gpus, installed_host):
     done = command.run("plan", "nvidia-devices=0")
     assert done.returncode == 3 or done.returncode == 5, gpus
     assert "--allow" in done.stdout
-    assert "shows no IMEX channels" in command.run("plan", "nvidia-devices=1", "nvidia-devices.imex=0").stderr
     installed_host.put(f"{SHIPPED}/{FILES['nvidia-devices']}", installed_host.document(
         "nvidia-devices", ["--from", "mounts", "--allow", "1"], {"always": True}))
     assert command.run("plan", "nvidia-devices=1").returncode == 0
@@ -222,11 +221,38 @@ def test_history_of_one_gpu(command, gpus, installed_host):
     assert command.run("history", "--gpu", "9").returncode == 3
 
 
+def test_history_of_a_partitions_gpu(command, installed_host, tmp_path):
+    """Each partition of AMD's has a number, and all have the address of their GPU."""
+    host = amd.AmdHost(tmp_path / "gpus", amd.CPX, amd.CPX_BLANKS)
+    subprocess.run(["cp", "-a", f"{host}/.", installed_host.path], check=True)
+    first = sorted(gpu.address for gpu in amd.CPX)[0]
+    file = installed_host.path / "var/lib/oci-gpu-hooks/history"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"time": "2999", "event": "granted", "gpus": [f"amd:{first}/3"]}) + "\n", encoding="ascii")
+    numbers = [row["index"] for hook in json.loads(command.run("list", "--format", "json").stdout)["hooks"]
+               for row in hook.get("gpus", ()) if row["address"] == first]
+    assert len(numbers) > 6
+    for number in numbers:
+        assert command.run("history", "--gpu", str(number)).stdout.count("granted") == 1
+    assert command.run("history", "--gpu", "40").stdout.count("granted") == 0
+
+
+@pytest.mark.parametrize("words", [["list"], ["plan", "nvidia-devices=1"]])
+def test_a_list_of_what_was_written_that_cannot_be_read(command, gpus, installed_host, words):
+    """A policy of a worker that does not run is known by it alone."""
+    assert gpus and "installed.json" not in command.run(*words).stderr
+    installed_host.write("var/lib/oci-gpu-hooks/installed.json", '{"files": [{}]}')
+    assert "(/var/lib/oci-gpu-hooks/installed.json) is not as 'install' writes it" in command.run(*words).stderr
+
+
 @pytest.mark.parametrize("words, message", [
     ([], "which annotations?"),
     (["mount-srv"], "is NAME=VALUE, and not 'mount-srv'"),
     (["mount_srv=all"], "no hook knows the annotation 'mount_srv'; there are 'mount-srv', "),
     (["nvidia-devices.capabilities=all"], "asks for nothing without 'nvidia-devices'"),
+    (["nvidia-devices=1", "nvidia-devices.tenure=shared"], "no hook knows the annotation 'nvidia-devices.tenure'; there are "),
+    (["nvidia-devices=1", "nvidia-devices.imex=0"], "a plan does not show 'nvidia-devices.imex': leave it out; beside "
+     "what is asked for it takes 'capabilities', 'hold', 'lease', 'wait'"),
 ])
 def test_plan_of_what_cannot_be_asked(command, words, message):
     done = command.run("plan", *words)

@@ -162,6 +162,12 @@ def test_a_gpu_of_which_kfd_says_no_render_node(amd_by_hand, amd_plan, amd_machi
         not_replaced(amd_by_hand, amd_plan, "no render node")
 
 
+def test_a_gpu_whose_files_cannot_be_read_is_no_reason_for_the_others(amd_by_hand, amd_plan, amd_machine):
+    """As one that is taken away at this moment."""
+    amd_machine.write(f"{amd_machine.device_directory(XT.address)}/drm/card{XT.card}/dev", "")
+    not_replaced(amd_by_hand, amd_plan, f"card{XT.card}/dev' has no device number")
+
+
 def test_a_gpu_without_its_render_node_is_named_and_not_given(amd_by_hand, amd_plan, amd_machine):
     """Nothing else takes its place."""
     amd_machine.remove("sys/class/drm/renderD129")

@@ -161,6 +161,8 @@ def test_annotations_of_engines(cdi_box, cdi_by_hand, gpus):
     box.annotations.update(engine)
     box.args = [*box.args, "--allow", "vendor.com/gpu=0"]
     refused(box.run(), 5, "vendor.com/gpu=1")
+    box.annotations["cdi.k8s.io/x"] = box.annotations["cdi.k8s.io/y"] = ",".join(["vendor.com/gpu=0"] * 2500)
+    refused(box.run(), 2, "the annotations 'cdi.k8s.io/...' are longer than 65536 bytes")
     process = cdi_by_hand("--engine-annotations", "--only", "a=b", "--plan", "--request", "none")
     assert process.returncode == 2 and "--only" in process.stderr
 

@@ -108,7 +108,8 @@ def test_a_storm_of_steps_that_take_over(nv_box, nv_hook, machine):
         box = concourse.make(ask(nv_box(request, *options, cgroup="as-found"), KEY, "exclusive", "10m"), "task")
         box.timeout = 0
         fate = chance.choice(["ends"] * 5 + ["hook", "init"])
-        return Member(box, f"{NODES}; read line", REQUESTS.get(request, 2), "exclusive", fate, chance.uniform(0, .3))
+        script = f"{NODES}; exec sleep 100000"
+        return Member(box, script, REQUESTS.get(request, 2), "exclusive", fate, chance.uniform(0, .3))
 
     def look(members):
         have_begun = begun.issuperset(members)  # as of the last look: this one has seen who has what

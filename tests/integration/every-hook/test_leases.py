@@ -2,6 +2,7 @@
 """Who has a GPU keeps others from it, by real engines: exclusive and shared, all or nothing, and given back whatever
 becomes of the container."""
 
+import fcntl
 import os
 import re
 import time
@@ -13,9 +14,9 @@ from harness.amd_container import on_host
 from harness.bundle import Bundle
 from harness.expect import started
 from harness.faults import strace
-from harness.leases import Container, Leases, ask
+from harness.leases import DIRECTORY, Container, Leases, ask
 from harness.nvidia_container import KEY, in_vain, refused
-from harness.stopped import hook_stopped, status
+from harness.stopped import hook_stopped, status, wait_until
 from hosts.amd import CPX, CPX_BLANKS, AmdHost
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
@@ -205,13 +206,33 @@ def test_a_hook_that_fails_gives_back_at_once_and_after_the_nodes(nv_box, leases
 
 def test_a_hook_that_stands_still_with_the_lock_is_named(nv_box, leases):
     """By the next one, which gives up long before its own time is over."""
-    with hook_stopped(ask(nv_box("0"), KEY, "exclusive"), "flock") as stop:
+    with hook_stopped(ask(nv_box("0"), KEY, "exclusive"), "renameat") as stop:
         before = time.monotonic()
         message = refused(ask(nv_box("1"), KEY).start("echo started").finish(), 6)
         assert 9 < time.monotonic() - before < 20
         assert f"leases/lock' has been locked for 10 s by the process {stop.pid} ('nvidia-devices', stopped)" in message
     assert started(ask(nv_box("0"), KEY, "exclusive").run()) == "started\n"
     assert leases.are_free()
+
+
+def test_who_waits_for_the_lock_reads_no_list_of_all_locks(nv_box, leases, machine, scratch):
+    """A user with 300 locks in each of 900 files has the kernel take a minute for /proc/locks."""
+    started(nv_box("0").run())
+    traces = scratch / "hook", scratch / "list"
+    [of_hook, of_list] = [("/usr/bin/strace", "-D", "-f", "-qq", "-o", trace, "-e", "trace=flock,openat")
+                          for trace in traces]
+    box = nv_box("0")
+    box.wrapper = of_hook
+    with open(machine.path / DIRECTORY / "lock", "r+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run = box.start("echo started")
+        wait_until(lambda: traces[0].exists() and "EAGAIN" in traces[0].read_text(), "nothing waits", run.process)
+        assert leases.run("--list=status", before=of_list).returncode == 0
+        time.sleep(1.5)  # there is a look at each second
+    assert started(run.finish()) == "started\n"
+    for trace in traces:
+        opened = re.findall(r'openat\([^"]*"([^"]*)"', trace.read_text())
+        assert opened and not [path for path in opened if path in ("locks", "/proc/locks")], opened
 
 
 def test_a_plan_takes_no_lease_and_heeds_none(holding, plan, leases):

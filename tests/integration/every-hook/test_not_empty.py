@@ -24,6 +24,7 @@ from hosts.amd import CPX, CPX_BLANKS, GIB, MI210
 from hosts.nvidia import MAJOR, Gpu, NvidiaHost
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
+pytestmark = pytest.mark.usefixtures("first_process_unseen")
 
 RUNC, CRUN = engines.RUNTIMES
 ENGINES = pytest.mark.parametrize("engine", [RUNC, CRUN, engines.PODMANS[1]], ids=str)
@@ -318,12 +319,33 @@ def test_somebody_who_cannot_be_seen(nv_box, hiding, machine):
 # What is too much to look at
 
 MANY = """
-import os, resource, sys, time
+import ctypes, os, resource, sys, time
 most = min(20000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-os.setgroups([]); os.setgid(65534); os.setresuid(65534, int(sys.argv[2]), int(sys.argv[2]))
-for _ in range(int(sys.argv[1])):
+count, user, effective = map(int, sys.argv[1:4])
+namespaces = sys.argv[4]
+unshare = ctypes.CDLL(None).unshare
+read, write = os.pipe()
+owner = os.fork() if namespaces == "user" else 0
+if owner:
+    os.read(read, 1)
+    with open(f"/proc/{owner}/uid_map", "w") as users:
+        users.write(f"0 100000 {count}")
+    time.sleep(1000)
+os.setgroups([]); os.setgid(user); os.setresuid(user, effective, effective)
+if namespaces == "user":
+    assert unshare(0x10000000) == 0  # CLONE_NEWUSER
+    os.write(write, b" ")
+    while not open("/proc/self/uid_map").read():
+        time.sleep(0.01)
+for number in range(count):
     if os.fork() == 0:
+        if namespaces == "user":
+            os.setresuid(number, number, number)
+        if namespaces == "pid":
+            assert unshare(0x20000000) == 0  # CLONE_NEWPID
+            if os.fork():
+                time.sleep(1000)
         for _ in range(most - 10):
             os.dup(0)
         print(flush=True)
@@ -331,37 +353,94 @@ for _ in range(int(sys.argv[1])):
 time.sleep(1000)
 """
 
+CROWDS = {
+    "a user's": ([], 65534, 65534, "", "user 65534"),
+    "of programs with root's rights": ([], 65534, 0, "", "user 65534"),
+    "of all users in a user's namespace": ([], 65534, 65534, "user", "user 65534"),
+    "of a container's root": (["unshare", "--pid", "--fork", "--kill-child"], 0, 0, "", "pid namespace 402653"),
+    "of a container's root in pid namespaces of its own":
+        (["unshare", "--pid", "--fork", "--kill-child"], 0, 0, "pid", "pid namespace 402653"),
+}
 
-@pytest.fixture(name="crowd", params=[65534, 0], ids=["", "setuid"])
+
+@pytest.fixture(name="crowd", params=CROWDS.values(), ids=CROWDS)
 def crowd_fixture(request):
-    """25 processes of nobody's with 20,000 descriptors each or so, also of programs that have root's rights."""
+    """25 processes with 20,000 descriptors each or so; what the hook calls them by."""
+    before, *words, name = request.param
     count = 25
-    with subprocess.Popen([sys.executable, "-c", MANY, str(count), str(request.param)], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, start_new_session=True) as process:
+    with subprocess.Popen([*before, sys.executable, "-c", MANY, str(count), *map(str, words)],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True) as process:
         for _ in range(count):
             assert process.stdout.readline() == b"\n"
-        yield process
+        yield "may be used by " + name, "which has more files and processes than are looked at"
         os.killpg(process.pid, signal.SIGKILL)
 
 
-@pytest.mark.usefixtures("crowd")
-def test_a_users_many_files_are_no_reason_where_the_driver_has_none_left(nv_box, using, machine):
+def test_many_files_are_no_reason_where_the_driver_has_none_left(nv_box, crowd, using, machine):
     machine.write("sys/module/nvidia/refcnt", "1\n")
     (machine.path / "sys/module/nvidia/holders").mkdir(parents=True)
     using(SECOND)
     assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(FIRST)
     refused(nv_box("1", "--only-empty").run(), 4, "GPU 1 ", "is used by 'trainer'")
     machine.write("sys/module/nvidia/refcnt", "2\n")
-    many = "may be used by user 65534, who has more files open than are looked at"
-    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", many)
+    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", *crowd)
 
 
-@pytest.mark.usefixtures("crowd")
-def test_who_has_too_many_files_is_named(nv_box, using):
+NEST = """
+import ctypes, os, sys, time
+depth, count = 30, int(sys.argv[1])
+libc = ctypes.CDLL(None)
+os.setgid(65534); os.setuid(65534); libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: its files in /proc are its own
+outer = 65534
+for _ in range(depth):
+    assert libc.unshare(0x10000000) == 0  # CLONE_NEWUSER
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {outer} 1"), ("gid_map", f"0 {outer} 1")):
+        with open("/proc/self/" + name, "w") as file:
+            file.write(text)
+    outer = 0
+for _ in range(depth):
+    assert libc.unshare(0x20000000) == 0  # CLONE_NEWPID
+    if child := os.fork():
+        os.waitpid(child, 0)
+        sys.exit()
+for _ in range(count):
+    if os.fork() == 0:
+        if sys.argv[2]:
+            assert libc.unshare(0x30000000) == 0
+        if not sys.argv[2] or os.fork() == 0:
+            print(flush=True)
+        time.sleep(1000)
+time.sleep(1000)
+"""
+NESTED = 200
+
+
+@pytest.fixture(name="nest")
+def nest_fixture(request):
+    """30 namespaces of each kind in each other, which any user may make, and 200 processes of one user in the innermost or
+    each in two of its own there."""
+    with subprocess.Popen([sys.executable, "-c", NEST, str(NESTED), request.param], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, start_new_session=True) as process:
+        for _ in range(NESTED):
+            assert process.stdout.readline() == b"\n"
+        yield
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("nest", ["", "own"], indirect=True)
+def test_namespaces_in_namespaces_are_walked_through_once(nest, leases, scratch):  # pylint: disable=unused-argument
+    """60 steps for each process would be too many. At other calls it is not stopped, as it has little time."""
+    trace = scratch / "trace"
+    listed = leases.run("--list", "--only-empty", before=("/usr/bin/strace", "-f", "--seccomp-bpf", "-qq", "-o", trace,
+                                                          "-e", "trace=ioctl"))
+    assert (listed.returncode, listed.stderr) == (0, "") and "may be used" not in listed.stdout
+    assert 30 < trace.read_text().count("NS_GET_PARENT") < 4 * NESTED
+
+
+def test_who_has_too_many_files_is_named(nv_box, crowd, using):
     """Where nobody counts them."""
-    many = "may be used by user 65534, who has more files open than are looked at"
     using(SECOND, user=1000)
-    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", many)
+    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", *crowd)
     refused(nv_box("1", "--only-empty").run(), 4, "GPU 1 ", "is used by 'trainer'")
 
 
@@ -412,6 +491,63 @@ def state_of(leases, gpu):
     """What the list has in place of a lease, where GPUs that are used are not given."""
     found = json.loads(leases.run("--list=json", "--only-empty").stdout)
     return next(row["lease"] for row in found["gpus"] if row["uuid"] == gpu.uuid)
+
+
+# In a user namespace of its own that has all users.
+ALL_USERS = """
+import ctypes, os, sys
+(is_made, made), (is_mapped, mapped) = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0  # CLONE_NEWUSER
+    os.write(made, b" ")
+    os.read(is_mapped, 1)
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.read(is_made, 1)
+for kind in "ug":
+    with open(f"/proc/{child}/{kind}id_map", "w") as users:
+        users.write("0 0 4294967295")
+os.write(mapped, b" ")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_where_it_may_not_see_what_is_open(using, leases, machine):
+    """Directories of descriptors can be read there, and not what the descriptors are."""
+    using(FIRST)
+    (machine.path / "run/user/0").mkdir(0o700, parents=True)
+    listed = leases.run("--list", "--only-empty", before=(sys.executable, "-c", ALL_USERS))
+    assert "who uses GPUs is not known, and --only-empty gives none: there are processes that this one may not look at" \
+        in listed.stderr
+    machine.write("sys/module/nvidia/refcnt", "0\n")
+    (machine.path / "sys/module/nvidia/holders").mkdir()
+    listed = leases.run("--list", "--only-empty", before=(sys.executable, "-c", ALL_USERS))
+    assert "not known" not in listed.stderr
+
+
+# Of a user's FUSE root may not know anything, either (fuse_allow_current_process() of the kernel); O_PATH asks no daemon.
+OWN_FUSE = """
+import ctypes, os, sys, time
+options = f"fd={os.open('/dev/fuse', os.O_RDWR)},rootmode=40000,user_id=65534,group_id=65534"
+libc = ctypes.CDLL(None)
+assert libc.unshare(0x20000) == 0 and libc.mount(None, b"/", None, 1 << 18 | 1 << 14, None) == 0
+assert libc.mount(b"fuse", sys.argv[1].encode(), b"fuse", 6, options.encode()) == 0
+os.setgid(65534); os.setuid(65534)
+os.open(sys.argv[1], os.O_PATH)
+print(flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_users_own_filesystem_hides_no_device(leases, scratch):
+    """Or each of them could have nothing be known."""
+    (scratch / "own").mkdir()
+    with subprocess.Popen([sys.executable, "-c", OWN_FUSE, scratch / "own"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"\n"
+        listed = leases.run("--list", "--only-empty")
+        process.kill()
+    assert (listed.returncode, listed.stderr) == (0, "")
 
 
 def test_what_somebody_uses_is_waited_for(nv_box, using, leases):

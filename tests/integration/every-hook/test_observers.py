@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness import engines
+from harness import concourse, engines
 from harness.expect import started
 from harness.leases import Container, ask, read_state
 from harness.nvidia_container import KEY, PROBE, given, probed, refused
@@ -59,10 +59,10 @@ def test_an_observer_sees_what_others_have(nv_box, observer, leases, machine):
 
 def test_nobody_waits_for_an_observer_or_ends_it(nv_box, observer):
     """One of which a takeover would say that it is idle."""
-    init = ("--idle-init", "/bin/sh", "--idle-after", "0s")
-    watcher = Container(observer(*init)).ready()
+    soon = ("--idle-after", "0s", "--begin-within", "0s")
+    watcher = Container(concourse.make(observer(*soon), "task")).ready()
     for options in (STRICT, ("--min-lease", "exclusive")):
-        started(nv_box("3", *options, *init).run("true"))
+        started(nv_box("3", *options, *soon).run("true"))
     assert watcher.end().code == 0
 
 

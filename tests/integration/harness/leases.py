@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 from .host import LIMIT_S
 from .stopped import wait_until
@@ -66,7 +67,9 @@ class Container:
         if hasattr(box, "options") and "--interactive" not in box.options:
             box.options.append("--interactive")
         self.box, self.out, self.result = box, "", None
-        self.run = box.start(f"{look}; echo ready; read line || true")
+        # An init that waits for its input is not at rest, and one that is does not hear of its end.
+        self._rests = hasattr(box, "bundle") and box.bundle.init is not None
+        self.run = box.start(f"{look}; echo ready; {'exec sleep 100000' if self._rests else 'read line || true'}")
 
     def ready(self):
         """Waits until the program runs."""
@@ -81,8 +84,21 @@ class Container:
     def end(self):
         """Lets the program end, if it has not; gives the Result."""
         if self.result is None:
+            was_killed = self._rests and self._kill_init()
             self.result = self.run.finish()
+            if was_killed:
+                self.result.code = 0
         return self.result
+
+    def _kill_init(self):
+        """Whether it lived, or lives when its hook has let it."""
+        kill = self.box.host.command(self.box.runtime.command("kill", self.run.name, "KILL"))
+        deadline = time.monotonic() + LIMIT_S
+        while self.run.process.poll() is None and time.monotonic() < deadline:
+            if subprocess.run(kill, check=False, capture_output=True).returncode == 0:
+                return True
+            time.sleep(.02)
+        return False
 
     def kill(self):
         """SIGKILL of the engine, or of the runtime where there is none."""

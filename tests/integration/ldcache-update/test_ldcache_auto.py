@@ -57,6 +57,15 @@ def test_the_directories_of_another_hook_are_found(make, driver, engine, readonl
     assert started(box.run(PROBE)) == FOUND
 
 
+def test_in_a_root_that_is_named_through_a_symlink_too(make, driver):
+    """crun takes such a one; the mount table has it by its own name."""
+    box = make(engine=engines.RUNTIMES[1])
+    (box.rootfs.parent / "named").symlink_to(box.rootfs.name)
+    box.config["root"]["path"] = "named"
+    box.first.append(tree_hook(driver))
+    assert started(box.run(PROBE)) == FOUND
+
+
 @pytest.mark.parametrize("key", ["nvidia-devices", "amd-kfd"])
 def test_a_container_with_a_gpu_needs_no_key_of_its_own(make, driver, key):
     box = make(None)

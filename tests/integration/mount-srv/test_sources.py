@@ -2,6 +2,7 @@
 """Entries of the source directory: links, mounts below, names of every kind, many of them."""
 
 import os
+import subprocess
 
 import pytest
 
@@ -12,6 +13,18 @@ ODD_NAMES = [
     "gr\u00fc\u00dfe \u2603".encode(), b"com,ma", b"colon:ro", b"-dash", b"*", b"$(reboot)", b"%s%n", b"#",
     b"n" * 255,
 ]
+
+
+def test_what_is_mounted_when_somebody_needs_it_is(scratch, executable):
+    """As by autofs: tracefs in debugfs, which a walk by O_PATH alone passes by."""
+    (scratch / "debug").mkdir()
+    subprocess.run(["mount", "-t", "debugfs", "debug", scratch / "debug"], check=True)
+    try:
+        done = subprocess.run([executable, "--source-dir", scratch / "debug/tracing/events", "--list"], check=False,
+                              capture_output=True, encoding="utf-8")
+    finally:
+        subprocess.run(["umount", "-l", scratch / "debug"], check=True)
+    assert (done.returncode, done.stderr) == (0, "") and "\nsched " in done.stdout
 
 
 @pytest.mark.parametrize("absolute", [False, True])

@@ -6,6 +6,7 @@ import os
 import posixpath
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -149,6 +150,17 @@ def test_any_other_file_may_be_missing(plan, installed, missing):
     edits = plan(**asked("0"))
     assert shown(edits) == expected(installed, ["compute", "utility"])
     assert None not in [resolved(edits, path) for path in links_of(edits)]
+
+
+def test_pipes_of_mps_on_a_mount_of_their_own_are_left_out(plan, installed):
+    """Anybody may mount a FUSE there, which need not answer."""
+    place = installed.root / "tmp/nvidia-mps"
+    subprocess.run(["mount", "--bind", place, place], check=True)
+    try:
+        paths = shown(plan(**asked("0")))
+    finally:
+        subprocess.run(["umount", place], check=True)
+    assert paths == {path: source for path, source in expected(installed, ["compute", "utility"]).items() if "nvidia-mps" not in path}
 
 
 def test_without_a_gpu_there_are_files_for_what_is_asked_by_name(plan, installed):

@@ -17,7 +17,7 @@ namespace {
 
 using Places = std::vector<size_t>;
 
-/** A host and its policy; what is asked for decides what is read, as in the hook. */
+/** A host and its policy. */
 struct Case {
     AmdHost host;
     SelectionPolicy policy = {};
@@ -29,8 +29,7 @@ struct Case {
     {
         const Selectors selectors = parse_selectors({value, "annotation 'k'"});
         Notes ignored;
-        const Inventory inventory =
-            read_inventory(Sysroot(host.path()), details_for(selectors, policy), ignored);
+        const Inventory inventory = read_inventory(Sysroot(host.path()), ignored);
         return first_of(resolve(selectors, candidates(inventory), policy, notes));
     }
 
@@ -39,11 +38,6 @@ struct Case {
         return failure_of([&] { choose(value); });
     }
 };
-
-Details details_of(const std::string &value)
-{
-    return details_for(parse_selectors({value, "x"}), {});
-}
 
 } // namespace
 
@@ -152,7 +146,7 @@ BOOST_AUTO_TEST_CASE(what_lists_say_means_one_gpu)
     const auto description = [](const std::vector<AmdGpu> &gpus) {
         Notes notes;
         const AmdHost host(gpus);
-        return candidates(read_inventory(Sysroot(host.path()), {}, notes)).back().description;
+        return candidates(read_inventory(Sysroot(host.path()), notes)).back().description;
     };
     AmdGpu second = AmdGpu::mi300x(3, "0000:1b:00.0", 1, 129);
     second.platform_device = "amdgpu_xcp_0";
@@ -211,18 +205,6 @@ BOOST_AUTO_TEST_CASE(a_policy_by_card_or_id)
         BOOST_TEST((host.choose("1") == Places{1}), allow);
         BOOST_TEST((host.refuse("0").kind == ErrorKind::Denied), allow);
     }
-}
-
-BOOST_AUTO_TEST_CASE(details_for_what_is_named)
-{
-    BOOST_TEST((details_of("all") == Details{}));
-    BOOST_TEST((details_of("0,renderD129,0:3,gfx1100,dgpu,5e:00.0,any:2") == Details{}));
-    BOOST_TEST((details_of("0,Card1") == Details{true, false, false}));
-    BOOST_TEST((details_of("gPu-1") == Details{false, true, false}));
-    BOOST_TEST((details_of("0X1") == Details{false, true, false}));
-    SelectionPolicy policy;
-    policy.allow = parse_allowed_selectors({"card1", "x"});
-    BOOST_TEST((details_for(parse_selectors({"0x1", "x"}), policy) == Details{true, true, false}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

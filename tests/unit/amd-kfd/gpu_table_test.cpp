@@ -17,7 +17,8 @@ std::string list(const std::vector<AmdGpu> &gpus, const SelectionPolicy &policy 
 {
     const AmdHost host(gpus);
     Notes notes;
-    const Inventory inventory = read_inventory(Sysroot(host.path()), {true, true, true}, notes);
+    Inventory inventory = read_inventory(Sysroot(host.path()), notes);
+    read_memory(Sysroot(host.path()), inventory);
     return to_text(list_gpus(inventory, candidates(inventory), policy), ListFormat::Table);
 }
 

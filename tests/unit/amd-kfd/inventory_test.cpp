@@ -15,10 +15,12 @@ using ogh::test::failure_of;
 
 namespace {
 
-Inventory read(const AmdHost &host, const Details &details = {})
+Inventory read(const AmdHost &host)
 {
     Notes notes;
-    return read_inventory(Sysroot(host.path()), details, notes);
+    Inventory inventory = read_inventory(Sysroot(host.path()), notes);
+    read_memory(Sysroot(host.path()), inventory);
+    return inventory;
 }
 
 /** "PARENT:PARTITION=ADDRESS/MINOR" of each, in order. */
@@ -34,7 +36,7 @@ std::string text_of(const Inventory &inventory)
 /** The only GPU has this problem. */
 void check_problem(const AmdHost &host, const std::string &problem)
 {
-    const Inventory inventory = read(host, {true, true, true});
+    const Inventory inventory = read(host);
     BOOST_REQUIRE(inventory.gpus.size() == 1U);
     BOOST_TEST(inventory.gpus[0].problem == problem);
 }
@@ -45,15 +47,15 @@ BOOST_AUTO_TEST_CASE(discrete_and_integrated_and_a_bmc)
 {
     const AmdHost host({AmdGpu(), AmdGpu::raphael(2, 2, 130)});
     host.bmc(0);
-    const Inventory inventory = read(host, {true, false, false});
+    const Inventory inventory = read(host);
     BOOST_TEST(text_of(inventory) == "0:0=0000:0d:00.0/129 1:0=0000:7a:00.0/130");
     BOOST_TEST((inventory.kfd == DeviceNumber{510, 0}));
     BOOST_TEST(inventory.host_root == host.path());
     BOOST_TEST(!why_none(inventory).has_value());
     BOOST_TEST(!is_integrated(inventory.gpus[0]));
     BOOST_TEST(is_integrated(inventory.gpus[1]));
-    BOOST_TEST((inventory.gpus[0].card == DrmNode{"card1", 226, 1}));
-    BOOST_TEST((inventory.gpus[1].card == DrmNode{"card2", 226, 2}));
+    BOOST_TEST((inventory.gpus[0].drm.card == DrmNode{"card1", 226, 1}));
+    BOOST_TEST((inventory.gpus[1].drm.card == DrmNode{"card2", 226, 2}));
     BOOST_TEST(inventory.gpus[0].problem.empty());
 }
 
@@ -79,7 +81,7 @@ BOOST_AUTO_TEST_CASE(eight_whole_gpus_with_room_for_partitions)
 
 BOOST_AUTO_TEST_CASE(partitions_in_two_pci_domains)
 {
-    const Inventory inventory = read(AmdHost(AmdGpu::cpx()), {true, false, true});
+    const Inventory inventory = read(AmdHost(AmdGpu::cpx()));
     BOOST_REQUIRE(inventory.gpus.size() == 64U);
     const auto expect = [&](size_t i, const char *address, unsigned parent, unsigned partition,
                             unsigned minor, const char *device) {
@@ -89,7 +91,7 @@ BOOST_AUTO_TEST_CASE(partitions_in_two_pci_domains)
         BOOST_TEST(gpu.partition == partition);
         BOOST_TEST(gpu.kfd.render_minor.value() == minor);
         BOOST_TEST(gpu.device == device);
-        BOOST_TEST(gpu.card.value().minor == minor - 127);
+        BOOST_TEST(gpu.drm.card.value().minor == minor - 127);
         BOOST_TEST(gpu.memory.value() == std::uint64_t{24560} << 20U);
         BOOST_TEST(gpu.problem.empty());
     };
@@ -157,7 +159,7 @@ BOOST_AUTO_TEST_CASE(an_old_kernel)
     const AmdHost host({one, other});
     for (const unsigned node : {1U, 2U})
         std::filesystem::remove_all(host.path(AmdHost::node_directory(node) + "/mem_banks"));
-    const Inventory inventory = read(host, {false, false, true});
+    const Inventory inventory = read(host);
     BOOST_TEST(text_of(inventory) == "0:0=0000:21:00.0/128 1:0=0001:21:00.0/129");
     BOOST_TEST(!is_integrated(inventory.gpus[0]));
     BOOST_TEST(inventory.gpus[1].memory.value() == 17163091968U);
@@ -179,24 +181,19 @@ BOOST_AUTO_TEST_CASE(the_address_of_sysfs_has_the_function)
     BOOST_TEST(text_of(read(AmdHost({virtual_function}))) == "0:0=0000:0d:02.3/129");
 }
 
-BOOST_AUTO_TEST_CASE(details_are_read_only_if_asked_for)
+BOOST_AUTO_TEST_CASE(what_drm_says_of_a_gpu)
 {
     AmdGpu gpu;
     gpu.drm_unique_id = 0x42;
     const AmdHost host({gpu, AmdGpu::raphael(2, 2, 130)});
-    const Inventory bare = read(host);
-    BOOST_TEST(!bare.gpus[0].card.has_value());
-    BOOST_TEST(bare.gpus[0].drm_unique_id == 0U);
-    BOOST_TEST(!bare.gpus[0].memory.has_value());
-    const Inventory whole = read(host, {true, true, true});
-    BOOST_TEST(whole.gpus[0].card.has_value());
+    const Inventory whole = read(host);
     BOOST_TEST(whole.gpus[0].drm_unique_id == 0x42U);
     BOOST_TEST(whole.gpus[0].memory.value() == std::uint64_t{20464} << 20U);
     BOOST_TEST(whole.gpus[1].drm_unique_id == 0U);
     // KFD would count what it may use of the CPU's.
     host.file(AmdHost::node_directory(2) + "/mem_banks/0/properties",
               "heap_type 1\nsize_in_bytes 16106127360\n");
-    BOOST_TEST(read(host, {true, true, true}).gpus[1].memory.value() == 512U << 20U);
+    BOOST_TEST(read(host).gpus[1].memory.value() == 512U << 20U);
 }
 
 BOOST_AUTO_TEST_CASE(gpus_that_cannot_be_handed_out)

@@ -16,7 +16,7 @@ namespace {
 Inventory read(const AmdHost &host)
 {
     Notes notes;
-    return read_inventory(Sysroot(host.path()), {}, notes);
+    return read_inventory(Sysroot(host.path()), notes);
 }
 
 void check_none(const AmdHost &host, ErrorKind kind, const std::string &text)

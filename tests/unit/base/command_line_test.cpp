@@ -60,6 +60,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_understood_is_named_and_help_is_offered)
 {
     BOOST_TEST(refusal("--alow", "3") == "unknown option '--alow'; see --help");
     BOOST_TEST(refusal("--alow=3") == "unknown option '--alow'; see --help");
+    BOOST_TEST(refusal("--help=x") == "'--help' takes no value; see --help");
     BOOST_TEST(refusal("-x") == "unknown option '-x'; see --help");
     BOOST_TEST(refusal("word", "other") == "unexpected argument 'word'; see --help");
     for (const std::string &message : {refusal("--allow"), refusal("--number", "x"),

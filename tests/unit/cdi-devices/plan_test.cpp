@@ -7,7 +7,6 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "cdi-devices/plan/driver_plan.h"
 #include "cdi-devices/plan/plan.h"
 #include "libraries/directory_libraries.h"
 #include "support/expect.h"
@@ -74,7 +73,7 @@ ContainerEdits mount_at(const std::string &path)
 ContainerEdits hook_with(std::vector<std::string> args, const std::string &path = "/usr/bin/nvidia-cdi-hook",
                          const std::string &stage = "createContainer")
 {
-    return {.hooks = {{stage, path, std::move(args), {}}}};
+    return {.hooks = {{stage, path, std::move(args)}}};
 }
 
 constexpr unsigned all_access = access_read | access_write | access_mknod;
@@ -228,7 +227,7 @@ BOOST_AUTO_TEST_CASE(the_directories_of_libraries_are_those_of_all_hooks)
 {
     const auto hook = [](std::vector<std::string> args) {
         args.insert(args.begin(), "nvidia-cdi-hook");
-        return SpecHook{"createContainer", "/usr/bin/nvidia-cdi-hook", std::move(args), {}};
+        return SpecHook{"createContainer", "/usr/bin/nvidia-cdi-hook", std::move(args)};
     };
     const VendorActions actions =
         vendor_actions({hook({"update-ldcache", "--folder", "/usr/lib/a/", "--ldconfig-path=/sbin/ldconfig"}),
@@ -244,7 +243,7 @@ BOOST_AUTO_TEST_CASE(forward_compatibility_is_for_a_driver_or_a_version_of_cuda)
 {
     const auto asked = [](std::vector<std::string> options) {
         options.insert(options.begin(), {"nvidia-cdi-hook", "enable-cuda-compat"});
-        const SpecHook hook{"createContainer", "/usr/bin/nvidia-cdi-hook", std::move(options), {}};
+        const SpecHook hook{"createContainer", "/usr/bin/nvidia-cdi-hook", std::move(options)};
         return vendor_actions({hook, hook}).compat;
     };
     using Requests = std::vector<CompatRequest>;

@@ -96,7 +96,7 @@ devices:
     BOOST_TEST(spec.devices[0].name == "0");
     const DeviceNode first{"/dev/x", "/dev/y", "u", 16, 3, 0660, "rw", 1, 2};
     const ContainerEdits edits{.nodes = {first, {.path = "/dev/z", .host_path = "", .type = ""}},
-                               .hooks = {{"createContainer", "/bin/x", {"x", "1", "true"}, {"A="}}},
+                               .hooks = {{"createContainer", "/bin/x", {"x", "1", "true"}}},
                                .net_devices = {"eth0"},
                                .intel_rdt = true};
     BOOST_TEST((spec.devices[0].edits == edits));

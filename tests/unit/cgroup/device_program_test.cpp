@@ -16,6 +16,16 @@ using namespace ogh::test;
 
 namespace {
 
+DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules)
+{
+    return with_answer(program, rules, Verdict::Allows);
+}
+
+DeviceProgram without_rules(const DeviceProgram &program, const DeviceRules &rules)
+{
+    return with_answer(program, rules, Verdict::Denies);
+}
+
 using Type = DeviceRule::Type;
 
 constexpr unsigned rw = access_read | access_write;

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "hook/gpu_lease.h"
+#include "hook/lease_options.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(gpu_lease)
@@ -12,22 +13,39 @@ using std::chrono::seconds;
 
 namespace {
 
+/** As a hook reads them. */
+LeaseOptions read(const std::vector<std::string> &words)
+{
+    LeaseOptions options;
+    CommandLine cli("hook", "A hook.");
+    add_lease_options(cli, options);
+    add_drain_options(cli, options);
+    std::vector<const char *> argv{"hook"};
+    for (const std::string &word : words)
+        argv.push_back(word.c_str());
+    static_cast<void>(cli.parse(static_cast<int>(argv.size()), argv.data()));
+    check(options);
+    return options;
+}
+
+struct Terms {
+    LeaseMode mode;
+    seconds wait;
+    bool is_explicit;
+
+    bool operator==(const Terms &) const = default;
+};
+
 /** Of a container that asks so; "": it does not say. */
-LeaseTerms terms(const char *lease, const char *wait, const LeaseOptions &options)
+Terms terms(const char *lease, const char *wait, const std::vector<std::string> &words)
 {
     Request request;
     if (*lease != 0)
         request.details.emplace("lease", RequestValue{lease, "annotation 'k'"});
     if (*wait != 0)
         request.details.emplace("wait", RequestValue{wait, "annotation 'k'"});
-    return lease_terms(request, options);
-}
-
-LeaseOptions waiting(const char *most)
-{
-    LeaseOptions options;
-    options.max_wait = most;
-    return options;
+    const LeaseRequest asked = lease_request({}, request, read(words));
+    return {asked.demand.mode, std::chrono::duration_cast<seconds>(asked.wait), asked.is_explicit};
 }
 
 /** Three GPUs, and a fault of the last. */
@@ -47,18 +65,16 @@ std::vector<Candidate> three()
 
 BOOST_AUTO_TEST_CASE(shared_and_at_once_is_what_nobody_has_to_ask_for)
 {
-    BOOST_TEST((terms("", "", {}) == LeaseTerms{LeaseMode::Shared, seconds(0), false}));
-    BOOST_TEST((terms(" exclusive ", "", {}) == LeaseTerms{LeaseMode::Exclusive, seconds(0), true}));
-    BOOST_TEST((terms("shared", " 2m", waiting("5m")) == LeaseTerms{LeaseMode::Shared, seconds(120), true}));
+    BOOST_TEST((terms("", "", {}) == Terms{LeaseMode::Shared, seconds(0), false}));
+    BOOST_TEST((terms(" exclusive ", "", {}) == Terms{LeaseMode::Exclusive, seconds(0), true}));
+    BOOST_TEST((terms("shared", " 2m", {"--max-wait=5m"}) == Terms{LeaseMode::Shared, seconds(120), true}));
 }
 
 BOOST_AUTO_TEST_CASE(the_host_may_demand_more_than_is_asked_for)
 {
-    LeaseOptions options;
-    options.least = LeaseMode::Exclusive;
-    const LeaseTerms exclusive{LeaseMode::Exclusive, seconds(0), true};
-    BOOST_TEST((terms("", "", options) == exclusive));
-    BOOST_TEST((terms("shared", "", options) == exclusive));
+    const Terms exclusive{LeaseMode::Exclusive, seconds(0), true};
+    BOOST_TEST((terms("", "", {"--min-lease=exclusive"}) == exclusive));
+    BOOST_TEST((terms("shared", "", {"--min-lease=exclusive"}) == exclusive));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
@@ -68,25 +84,26 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
         BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
     }
-    BOOST_TEST((failure_of([] { terms("", "soon", waiting("5m")); }).kind == ErrorKind::Usage));
-    LeaseOptions both;
-    both.drain = both.undrain = "0";
-    LeaseOptions relative;
-    relative.idle_inits = {"gdn-init"};
-    LeaseOptions odd;
-    odd.idle_after = "10";
-    LeaseOptions never;
-    never.idle_after = "never";
-    BOOST_TEST(!preemption_policy(never).is_allowed);
-    BOOST_TEST(preemption_policy({}).is_allowed);
-    never.begin_within = "never"; // the one word is for both
-    for (const LeaseOptions &options : {both, relative, odd, never, waiting("-1s")})
-        BOOST_TEST((failure_of([&] { check(options); }).kind == ErrorKind::Usage));
+    BOOST_TEST((failure_of([] { terms("", "soon", {"--max-wait=5m"}); }).kind == ErrorKind::Usage));
+    BOOST_TEST(!read({"--idle-after=never"}).preemption.is_allowed);
+    BOOST_TEST(read({}).preemption.is_allowed);
+    const std::vector<std::vector<std::string>> wrong = {{"--drain=0", "--undrain=0"},
+                                                         {"--idle-after=10"},
+                                                         {"--begin-within=never"}, // the one word is for both
+                                                         {"--max-hold=never"},
+                                                         {"--drain=0", "--for=0s"},
+                                                         {"--for=1s"},
+                                                         {"--drain=0=" + std::string(201, 'x')},
+                                                         {"--max-wait=-1s"}};
+    for (const auto &words : wrong)
+        BOOST_TEST((failure_of([&] { read(words); }).kind == ErrorKind::Usage), words.front());
+    BOOST_TEST(failure_of([] { read({"--max-wait=1"}); }).message ==
+               "the option '--max-wait' is '1', which is no duration such as '90s', '5m' or '2h'");
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_is_as_long_as_the_host_allows)
 {
-    const auto failure = failure_of([] { terms("", "5m", waiting("90s")); });
+    const auto failure = failure_of([] { terms("", "5m", {"--max-wait=90s"}); });
     BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(failure.message ==
                "the annotation 'k' asks to wait for 5m, and this host (--max-wait) allows 90s");

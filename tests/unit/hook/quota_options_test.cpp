@@ -15,11 +15,11 @@ constexpr const char *containerds = "io.kubernetes.cri.sandbox-namespace";
 constexpr const char *crios = "io.kubernetes.pod.namespace";
 
 /** As a hook reads them. */
-QuotaOptions read(const std::vector<std::string> &words)
+LeaseOptions read(const std::vector<std::string> &words)
 {
-    QuotaOptions options;
+    LeaseOptions options;
     CommandLine cli("hook", "A hook.");
-    add_quota_options(cli, options);
+    add_lease_options(cli, options);
     std::vector<const char *> argv{"hook"};
     for (const std::string &word : words)
         argv.push_back(word.c_str());
@@ -28,9 +28,14 @@ QuotaOptions read(const std::vector<std::string> &words)
     return options;
 }
 
-QuotaOptions of_policy(const std::string &quota)
+LeaseOptions of_policy(const std::string &quota)
 {
     return read({"--quota", quota});
+}
+
+Quotas quotas_of(const std::optional<Config> &config, const Request &request, const LeaseOptions &options)
+{
+    return lease_request(config, request, options).demand.quotas;
 }
 
 std::optional<Config> with(std::map<std::string, std::string, std::less<>> annotations)
@@ -48,7 +53,7 @@ BOOST_AUTO_TEST_CASE(each_kind_of_quota_has_names_of_its_own)
     Request request;
     request.key = "ci";
     request.limits.quota = 1;
-    const QuotaOptions options =
+    const LeaseOptions options =
         read({"--quota=ci=3", "--quota", "a=b=2", "--quota", std::string(crios) + "=4"});
     const Quotas quotas = quotas_of(with({{crios, "ci"}}), request, options);
     const Quotas expected = {
@@ -82,7 +87,7 @@ BOOST_AUTO_TEST_CASE(who_chooses_the_value_chooses_no_limit)
         BOOST_TEST((failure.kind == ErrorKind::Usage), name);
         BOOST_TEST(failure.says("would choose no limit"), failure.message);
     }
-    const QuotaOptions options = of_policy(std::string(crios) + "=1");
+    const LeaseOptions options = of_policy(std::string(crios) + "=1");
     of_policy(std::string(containerds) + "=1");
     const auto refused = [&](const std::optional<Config> &config, const char *words) {
         const auto failure = failure_of([&] { quotas_of(config, {}, options); });

@@ -46,15 +46,15 @@ MountTable read_with(const char *more_lines)
 BOOST_AUTO_TEST_CASE(shared_mounts_are_told_from_private_and_slave_ones)
 {
     const MountTable mounts = read(table);
-    BOOST_TEST(mounts.is_shared(22));
-    BOOST_TEST(!mounts.is_shared(27));
-    BOOST_TEST(!mounts.is_shared(91));
-    BOOST_TEST(mounts.is_shared(92)); // slave and shared at once
+    BOOST_TEST(mounts.find(22).is_shared);
+    BOOST_TEST(!mounts.find(27).is_shared);
+    BOOST_TEST(!mounts.find(91).is_shared);
+    BOOST_TEST(mounts.find(92).is_shared); // slave and shared at once
 }
 
 BOOST_AUTO_TEST_CASE(a_mount_that_is_not_listed_counts_as_shared)
 {
-    BOOST_TEST(read(table).is_shared(4711));
+    BOOST_TEST(read(table).find(4711).is_shared);
 }
 
 BOOST_AUTO_TEST_CASE(filesystems_are_found_by_device)
@@ -63,8 +63,8 @@ BOOST_AUTO_TEST_CASE(filesystems_are_found_by_device)
     BOOST_TEST(mounts.has_device(makedev(254, 0)));
     BOOST_TEST(mounts.has_device(makedev(0, 44)));
     BOOST_TEST(!mounts.has_device(makedev(0, 45)));
-    BOOST_TEST((mounts.device_of(92) == makedev(0, 44)));
-    BOOST_TEST(!mounts.device_of(4711).has_value());
+    BOOST_TEST((mounts.find(92).filesystem == makedev(0, 44)));
+    BOOST_TEST(!mounts.find(4711).is_listed);
 }
 
 BOOST_AUTO_TEST_CASE(a_mount_or_its_filesystem_may_be_read_only)
@@ -72,24 +72,24 @@ BOOST_AUTO_TEST_CASE(a_mount_or_its_filesystem_may_be_read_only)
     const MountTable mounts = read("27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,errors=remount-ro\n"
                                    "28 27 254:0 /r /r relatime,ro - ext4 /dev/vda rw\n"
                                    "29 27 7:0 / /s rw,relatime - squashfs /dev/loop0 ro,errors=continue\n");
-    BOOST_TEST(!mounts.is_read_only(27));
-    BOOST_TEST(mounts.is_read_only(28));
-    BOOST_TEST(mounts.is_read_only(29));
-    BOOST_TEST(!mounts.is_read_only(4711));
+    BOOST_TEST(!mounts.find(27).is_read_only);
+    BOOST_TEST(mounts.find(28).is_read_only);
+    BOOST_TEST(mounts.find(29).is_read_only);
+    BOOST_TEST(!mounts.find(4711).is_read_only);
 }
 
 BOOST_AUTO_TEST_CASE(a_table_that_is_moved_says_the_same)
 {
     MountTable read_first = read("1 1 0:1 / /p rw - t s rw\n");
     const MountTable mounts = std::move(read_first);
-    BOOST_TEST(mounts.mount_point(1) == "/p");
-    BOOST_TEST(mounts.type_of(1) == "t");
+    BOOST_TEST(mounts.find(1).point == "/p");
+    BOOST_TEST(mounts.find(1).type == "t");
 }
 
 BOOST_AUTO_TEST_CASE(mount_points_are_named)
 {
-    BOOST_TEST(read(table).mount_point(92) == "/b/rootfs/a b");
-    BOOST_TEST(read(table).mount_point(4711).empty());
+    BOOST_TEST(read(table).find(92).point == "/b/rootfs/a b");
+    BOOST_TEST(read(table).find(4711).point.empty());
 }
 
 BOOST_AUTO_TEST_CASE(mounts_are_found_by_their_source)

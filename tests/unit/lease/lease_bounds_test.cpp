@@ -15,7 +15,7 @@ namespace {
 
 Holder holder(pid_t pid)
 {
-    return {{pid, 1}, true, {}, "c", "p"};
+    return {{pid, 1}, true, {}, "c"};
 }
 
 Ticket shared(const std::vector<LeaseKey> &keys)
@@ -82,7 +82,6 @@ BOOST_AUTO_TEST_CASE(as_many_containers_as_there_may_be_fit_however_long_their_w
     LeaseState state;
     for (pid_t pid = 1; pid <= 300; ++pid) {
         Holder longest = holder(pid);
-        longest.program.assign(max_path_word / 5, '\xff');
         longest.container.assign(max_container_word / 5, '\xff');
         longest.cgroup = OwnCgroup{"name=systemd", std::string(max_path_word / 5, '\xff'), 1};
         enter(state, longest, shared({"n:0"}), {"n:0"}, 1);

@@ -19,8 +19,8 @@ namespace {
 
 LeaseFile example()
 {
-    const Holder plain{{17, 4711}, true, {}, "3f2a", "/tmp/gdn-init"};
-    const Holder joined{{18, 4712}, false, OwnCgroup{"", "/machine/x", 99}, "b\xff, \\", "-"};
+    const Holder plain{{17, 4711}, true, {}, "3f2a", true};
+    const Holder joined{{18, 4712}, false, OwnCgroup{"", "/machine/x", 99}, "b\xff, \\"};
     LeaseFile file{{"0b5c", 4026531836, 3}, {}};
     file.state.allocations = {
         {plain, {{"a", LeaseMode::Exclusive}}, 5, 6},
@@ -170,16 +170,16 @@ BOOST_AUTO_TEST_CASE(members_are_called_as_those_of_the_types_and_what_is_usual_
         "space": {"boot": "0b5c", "pid_namespace": 4026531836, "start_time": 3},
         "allocations": [
             {"holder": {"init": {"pid": 17, "start_time": 4711}, "own_pid_namespace": true, "container": "3f2a",
-                        "program": "/tmp/gdn-init"},
+                        "idle_init": true},
              "devices": [{"key": "a", "mode": "exclusive"}], "taken_ns": 5, "since": 6},
             {"holder": {"init": {"pid": 18, "start_time": 4712}, "cgroup": {"path": "/machine/x", "inode": 99},
-                        "container": "b\\xff, \\x5c", "program": "-"},
+                        "container": "b\\xff, \\x5c"},
              "devices": [{"key": "b/1", "mode": "shared"}], "taken_ns": 7, "since": 8,
              "requests": {"n all": [], "n any:1": ["b/1"]}}],
         "tickets": [
             {"number": 3, "hook": {"pid": 19, "start_time": 1},
              "holder": {"init": {"pid": 17, "start_time": 4711}, "own_pid_namespace": true, "container": "3f2a",
-                        "program": "/tmp/gdn-init"},
+                        "idle_init": true},
              "demand": {"fixed": ["a"], "any": 2, "candidates": ["b", "c"], "mode": "exclusive"},
              "deadline_ns": 10, "since": 11}],
         "drains": [{"key": "d", "since": 12}],
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(what_people_and_containers_choose_is_printable_and_comes_ba
     for (const std::string &name :
          {std::string("\xff\xfe"), std::string("\x1b[2J\n"), std::string("ü \u202e"), std::string("\\xff"),
           std::string("\"\\"), std::string("\xc3")}) {
-        file.state.allocations[0].holder.program = name;
+        file.state.allocations[0].holder.container = name;
         file.state.allocations[0].requests = {{name, {name}}};
         file.state.last_used = {{name, 1}};
         const std::string text = to_text(file);

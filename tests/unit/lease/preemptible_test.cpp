@@ -19,7 +19,7 @@ constexpr std::int64_t now = taken + 20 * second;
 constexpr std::uint64_t cpu = 70'000'000;
 
 struct Case {
-    Allocation allocation = {.holder = {{1, 1}, true, OwnCgroup{"", "/c", 0}, "c", "/tmp/gdn-init"},
+    Allocation allocation = {.holder = {{1, 1}, true, OwnCgroup{"", "/c", 0}, "c", true},
                              .devices = {{"a"}},
                              .taken_ns = taken,
                              .others_cpu_ns = cpu};

@@ -23,7 +23,7 @@ constexpr std::int64_t grace = 30'000'000'000;
 
 Holder idle_one(pid_t pid)
 {
-    return {{pid, 1}, true, OwnCgroup{"", "/c", 0}, "c", "/tmp/gdn-init"};
+    return {{pid, 1}, true, OwnCgroup{"", "/c", 0}, "c", true};
 }
 
 struct Host {

@@ -22,7 +22,7 @@
 #include "base/unique_fd.h"
 #include "libraries/directory_libraries.h"
 #include "libraries/merged_cache.h"
-#include "loader/elf_library.h"
+#include "loader/elf_file.h"
 #include "support/elf_image.h"
 #include "support/temp_directory.h"
 

@@ -105,10 +105,10 @@ BOOST_AUTO_TEST_CASE(a_device_asks_for_what_its_name_stands_for)
 
 BOOST_AUTO_TEST_CASE(a_runtime_lets_a_hook_wait)
 {
-    BOOST_TEST(hook_timeout("").count() == 30);
-    BOOST_TEST(hook_timeout("0s").count() == 30);
-    BOOST_TEST(hook_timeout("26s").count() == 31);
-    BOOST_TEST(hook_timeout("5m").count() == 305);
+    using std::chrono::seconds;
+    BOOST_TEST(hook_timeout(seconds(0)).count() == 30);
+    BOOST_TEST(hook_timeout(seconds(26)).count() == 31);
+    BOOST_TEST(hook_timeout(seconds(300)).count() == 305);
 }
 
 BOOST_AUTO_TEST_CASE(who_names_a_device_asks)

@@ -15,7 +15,7 @@ namespace {
 
 /** Four GPUs: the third is drained, the last excluded. */
 struct Host {
-    HostListing listing{"gpus", {}, {"index", "state"}, {}};
+    HostListing listing{{"gpus", {"index", "state"}}};
     GpuState state{{}, {}, {}, {"nvidia", "cuda"}};
 
     Host()

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "loader/elf_file.h"
-#include "loader/elf_library.h"
 #include "support/elf_image.h"
 #include "support/temp_directory.h"
 

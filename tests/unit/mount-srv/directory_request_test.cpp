@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "mount-srv/directory_request.h"
+#include "mount-srv/plan.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(mount_srv_directory_request)

@@ -33,11 +33,11 @@ struct Host : NvidiaHost {
     }
 
     /** "PATH=MAJOR:MINOR" of each, in order. */
-    [[nodiscard]] std::string named(const std::set<Capability> &capabilities) const
+    [[nodiscard]] std::string named(CapabilityBits capabilities) const
     {
         std::string text;
-        for (const NamedNode &node : read({{0}, {capabilities, false}}).named)
-            text += (text.empty() ? "" : " ") + node.path + "=" + std::to_string(node.major) + ":" +
+        for (const NodeEdit &node : read({{0}, {capabilities, false}}).named)
+            text += (text.empty() ? "" : " ") + node.container_path + "=" + std::to_string(node.major) + ":" +
                     std::to_string(node.minor);
         return text;
     }

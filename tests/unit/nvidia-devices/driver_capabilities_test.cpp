@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(libraries_of_each_capability)
 {
     DriverHost host;
     host.all_libraries();
-    const auto check = [&](const std::set<Capability> &capabilities, const Names &expected) {
+    const auto check = [&](CapabilityBits capabilities, const Names &expected) {
         BOOST_TEST(names_of(host.libraries(capabilities)) == sorted(expected),
                    boost::test_tools::per_element());
         BOOST_TEST(host.notes.empty());

@@ -29,7 +29,7 @@ struct Host : DriverHost {
     /** With all libraries, so that nothing that is needed is missing. */
     Host() { all_libraries(); }
 
-    Names tree_paths(const std::set<Capability> &asked)
+    Names tree_paths(CapabilityBits asked)
     {
         Names names;
         for (const DriverFile &each : files(asked))

@@ -17,7 +17,7 @@ using ogh::test::versioned;
 
 namespace {
 
-const std::set<Capability> libcuda{Capability::Compute}; // the one that it cannot work without
+const CapabilityBits libcuda{Capability::Compute}; // the one that it cannot work without
 
 } // namespace
 

@@ -89,7 +89,7 @@ struct Host {
 
     void graphics(std::set<unsigned> minors)
     {
-        tree.record.capabilities.named.insert(Capability::Graphics);
+        tree.record.capabilities.named.add(Capability::Graphics);
         tree.record.minors = std::move(minors);
     }
 

@@ -40,7 +40,7 @@ struct Case {
     }
 };
 
-using Named = std::set<Capability>;
+using Named = CapabilityBits;
 
 } // namespace
 

@@ -17,7 +17,7 @@ using Environment = std::vector<std::string>;
 /** CUDA 12.5. */
 constexpr const char *usual = "555.42.07";
 
-std::vector<Requirement> requirements(Environment environment)
+std::vector<RequestValue> requirements(Environment environment)
 {
     Config config;
     config.environment = std::move(environment);
@@ -28,8 +28,8 @@ std::vector<Requirement> requirements(Environment environment)
 std::string required(Environment environment)
 {
     std::string text;
-    for (const Requirement &requirement : requirements(std::move(environment)))
-        text += (text.empty() ? "" : "; ") + requirement.text;
+    for (const RequestValue &requirement : requirements(std::move(environment)))
+        text += (text.empty() ? "" : "; ") + requirement.value;
     return text;
 }
 
@@ -140,6 +140,13 @@ BOOST_AUTO_TEST_CASE(what_is_missing_is_said_with_what_there_is)
         "13.1 or newer" +
             not_told);
     BOOST_TEST(said("arch>=" + std::string(9000, '9'), usual).size() < 600U);
+    Notes notes; // an image can have as many as it likes
+    check_requirements(std::vector<RequestValue>(1000, {"arch>=9", "variable 'V'"}), usual, notes);
+    BOOST_TEST(notes.size() == 1U);
+    notes.clear();
+    check_requirements({{"brand=nvs", "variable 'V'"}, {"arch>=9", "variable 'W'"}}, "700.1", notes);
+    BOOST_TEST(notes.size() == 2U);
+    BOOST_TEST((notes.back().level == LogLevel::Warning)); // no information hides it
 }
 
 BOOST_AUTO_TEST_CASE(each_variable_is_a_requirement)

@@ -35,7 +35,7 @@ Inventory host(const std::string &devices, const std::string &params)
 {
     Inventory inventory;
     inventory.devices = ProcDevices("Character devices:\n" + devices);
-    inventory.params = params;
+    inventory.proc.params = params;
     return inventory;
 }
 

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(one_gpu)
     const Host host;
     const Inventory inventory = read(host);
     BOOST_TEST(inventory.has_driver);
-    BOOST_TEST(inventory.params.find("ModifyDeviceFiles: 1\n") != std::string::npos);
+    BOOST_TEST(inventory.proc.params.value().find("ModifyDeviceFiles: 1\n") != std::string::npos);
     BOOST_REQUIRE(inventory.gpus.size() == 1U);
     const Gpu &gpu = inventory.gpus[0];
     BOOST_TEST((gpu.information == GpuInformation{"NVIDIA Example 48", first_uuid, 3, false}));
@@ -183,10 +183,10 @@ BOOST_AUTO_TEST_CASE(a_jetson_whose_driver_lists_no_gpu)
 BOOST_AUTO_TEST_CASE(files_of_the_driver_are_kept_as_they_are)
 {
     const Host host;
-    BOOST_TEST(read(host).version_text == NvidiaHost::closed_module);
-    BOOST_TEST(!read(host).registry.has_value());
+    BOOST_TEST(read(host).proc.version.value() == NvidiaHost::closed_module);
+    BOOST_TEST(!read(host).proc.registry.has_value());
     host.file("proc/driver/nvidia/registry", "Binary: \"\"\n");
-    BOOST_TEST(read(host).registry.value() == "Binary: \"\"\n");
+    BOOST_TEST(read(host).proc.registry.value() == "Binary: \"\"\n");
 }
 
 BOOST_AUTO_TEST_CASE(paths_are_those_of_this_process_without_symlinks)

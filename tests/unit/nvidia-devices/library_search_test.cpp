@@ -18,7 +18,7 @@ using ogh::test::versioned;
 namespace {
 
 const std::string version = DriverHost::version;
-const std::set<Capability> libcuda{Capability::Compute}; // the one that it cannot work without
+const CapabilityBits libcuda{Capability::Compute}; // the one that it cannot work without
 
 } // namespace
 
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(a_cache_that_cannot_be_used)
     const auto notes = [&] {
         Notes all;
         const Sysroot root(host.path());
-        static_cast<void>(read_driver_files({root, "/"}, {version, {{Capability::Compute}, false}}, all));
+        static_cast<void>(read_driver_files({root, "/"}, version, {{Capability::Compute}, false}, true, all));
         return all.empty() ? "" : all.front().text;
     };
     BOOST_TEST(notes() == "");

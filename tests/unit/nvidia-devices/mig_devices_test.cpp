@@ -66,10 +66,12 @@ struct Host : NvidiaHost {
 
     [[nodiscard]] Edits plan(const std::string &asked, Notes &said) const
     {
-        GpuSelection selection =
+        NvidiaInputs inputs;
+        inputs.selection =
             selection_of(first_of(resolve(parse_selectors({asked, "x"}), list, {}, said)), inventory);
-        selection.capabilities = {{Capability::Utility}, false};
-        return nvidia_devices::plan(selection, inventory, {}, said);
+        inputs.selection.capabilities = {{Capability::Utility}, false};
+        inputs.inventory = inventory;
+        return inputs.plan(said);
     }
 };
 

@@ -23,12 +23,21 @@ constexpr const char *usual_devices = "195 nvidia\n195 nvidiactl\n195 nvidia-mod
 constexpr const char *other_nodes = " /dev/nvidiactl=195:255";
 constexpr const char *uvm_nodes = " /dev/nvidia-uvm=510:0 /dev/nvidia-uvm-tools=510:1";
 
-Capabilities named(const std::set<Capability> &list)
+Capabilities named(CapabilityBits list)
 {
     return {list, false};
 }
 
-/** Made by hand: plan() needs no host. */
+Edits plan_of(GpuSelection selection, const Inventory &inventory, const DeviceNodes &nodes, Notes &notes)
+{
+    NvidiaInputs inputs;
+    inputs.selection = std::move(selection);
+    inputs.inventory = inventory;
+    inputs.nodes = nodes;
+    return inputs.plan(notes);
+}
+
+/** Made by hand: a plan needs no host. */
 struct Case {
     Inventory inventory;
     DeviceNodes device_nodes;
@@ -37,8 +46,8 @@ struct Case {
     explicit Case(const std::vector<unsigned> &minors = {3}, const std::string &devices = usual_devices)
     {
         inventory.has_driver = true;
-        inventory.version_text = "NVRM\n";
-        inventory.params = "A: 1\nModifyDeviceFiles: 1\n";
+        inventory.proc.version = "NVRM\n";
+        inventory.proc.params = "A: 1\nModifyDeviceFiles: 1\n";
         inventory.host_root = "/root of";
         inventory.gpus_directory = "/root of/proc/driver/nvidia/gpus";
         inventory.devices = ProcDevices("Character devices:\n" + devices);
@@ -53,7 +62,7 @@ struct Case {
 
     Edits plan(const std::vector<size_t> &gpus, const Capabilities &capabilities = default_capabilities())
     {
-        return nvidia_devices::plan({gpus, capabilities}, inventory, device_nodes, notes);
+        return plan_of({gpus, capabilities}, inventory, device_nodes, notes);
     }
 
     /** "PATH=MAJOR:MINOR" of each node, in order. */
@@ -116,7 +125,7 @@ BOOST_AUTO_TEST_CASE(imex_channels_have_the_number_of_proc_devices)
     const auto nodes_with = [&](const std::vector<size_t> &gpus) {
         std::string text;
         for (const NodeEdit &node :
-             nvidia_devices::plan({gpus, named({Utility}), {0, 7}}, host.inventory, {}, host.notes).nodes)
+             plan_of({gpus, named({Utility}), {0, 7}}, host.inventory, {}, host.notes).nodes)
             text += node.container_path + "=" + std::to_string(node.major) + ":" +
                     std::to_string(node.minor) + " ";
         return text;
@@ -213,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_without_dri_nodes_is_named)
 BOOST_AUTO_TEST_CASE(named_nodes_come_last)
 {
     Case host;
-    host.device_nodes.named = {{"/dev/infiniband/rdma_cm", 10, 58}};
+    host.device_nodes.named = {driver_node("/root of", "/dev/infiniband/rdma_cm", {10, 58})};
     const Edits edits = host.plan({0}, named({Utility, Mofed}));
     NodeEdit last{"/dev/infiniband/rdma_cm", "/root of/dev/infiniband/rdma_cm", 10, 58};
     last.is_of_driver = true;
@@ -223,7 +232,7 @@ BOOST_AUTO_TEST_CASE(named_nodes_come_last)
 BOOST_AUTO_TEST_CASE(proc_has_the_drivers_files_and_the_chosen_gpus)
 {
     Case host({2, 0, 1});
-    host.inventory.registry = "Binary: \"\"\n";
+    host.inventory.proc.registry = "Binary: \"\"\n";
     host.inventory.gpus[2].directory = "00000000:12:00.0";
     const TmpfsEdit expected{
         "/proc/driver/nvidia",
@@ -238,7 +247,7 @@ BOOST_AUTO_TEST_CASE(proc_has_the_drivers_files_and_the_chosen_gpus)
 BOOST_AUTO_TEST_CASE(params_never_let_nodes_be_made)
 {
     Case host;
-    host.inventory.params = "";
+    host.inventory.proc.params = "";
     const auto proc = host.plan({0}).proc;
     BOOST_TEST((proc->files ==
                 std::vector<TmpfsEdit::File>{{"version", "NVRM\n"}, {"params", "ModifyDeviceFiles: 0\n"}}));
@@ -266,7 +275,7 @@ BOOST_AUTO_TEST_CASE(from_the_host_to_the_plan)
         const GpuSelection wanted{
             first_of(resolve(parse_selectors({"2,7", "x"}), candidates(inventory), {}, notes)),
             default_capabilities()};
-        const Edits edits = plan(wanted, inventory, read_device_nodes(sysroot, inventory, wanted), notes);
+        const Edits edits = plan_of(wanted, inventory, read_device_nodes(sysroot, inventory, wanted), notes);
         BOOST_REQUIRE(edits.nodes.size() == 5U);
         BOOST_TEST((edits.nodes[0] == NodeEdit{"/dev/nvidia1", host.path("dev/nvidia1"), 195, 1}));
         BOOST_TEST((edits.nodes[1] == NodeEdit{"/dev/nvidia4", host.path("dev/nvidia4"), 195, 4}));

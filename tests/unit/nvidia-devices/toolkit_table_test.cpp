@@ -92,8 +92,8 @@ std::string outcome_of(std::string_view environment, bool is_divided)
             return "nothing";
         const Capabilities capabilities = capabilities_of_environment(config);
         std::string text = gpus_of(*selectors, is_divided) + "; " + to_text(capabilities);
-        for (const Requirement &requirement : requirements_of(config))
-            text += "; " + requirement.text;
+        for (const RequestValue &requirement : requirements_of(config))
+            text += "; " + requirement.value;
         for (const unsigned channel : imex_channels_of_environment(config))
             text += "; channel " + std::to_string(channel);
         return text;

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(what_the_policy_withheld_stays_withheld)
     TreeRecord each{{{Capability::Gds}, true, {Capability::Graphics, Capability::Ngx}}, {3}};
     BOOST_TEST(to_text(each) == "all,gds-graphics-ngx\n3\n");
     BOOST_TEST((parse_tree_record(to_text(each)) == each));
-    const std::set<Capability> nothing;
+    const CapabilityBits nothing;
     const auto withheld = [](const TreeRecord &one, const TreeRecord &other) {
         return joined(one, other).capabilities.withheld;
     };
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(what_the_policy_withheld_stays_withheld)
     const TreeRecord named{{{Capability::Video}, false}};
     BOOST_TEST((withheld(each, named) == each.capabilities.withheld));
     BOOST_TEST((withheld(named, each) == each.capabilities.withheld));
-    BOOST_TEST((withheld(each, some) == std::set{Capability::Ngx}));
+    BOOST_TEST((withheld(each, some) == CapabilityBits{Capability::Ngx}));
     BOOST_TEST((withheld(each, {{{}, true}}) == nothing));
     BOOST_TEST((withheld({{{}, true}}, each) == nothing));
 }
