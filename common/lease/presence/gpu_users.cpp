@@ -272,27 +272,21 @@ private:
             return std::nullopt;
         const Listing tasks = listing_of(processes_.open_directory(name + "/task"));
         std::set<LeaseKey> gpus;
-        Listing held; // the descriptors of which one is of a GPU
-        std::string one;
         pid_t seen = 0; // the thread whose descriptors were looked at last
         while (const char *const number = tasks && charge(pid) ? next_number(tasks.get()) : nullptr) {
             const auto thread = static_cast<pid_t>(parse_small_number(number, INT_MAX).value_or(0));
             if (seen != 0 && compare(KCMP_FILES, {seen, 0}, {thread, 0}) == 0)
                 continue;
             seen = thread;
-            Listing open = open_descriptors(name + "/task/" + number + "/fd");
-            const std::string last = open ? look_through(pid, thread, open.get(), gpus) : "";
-            if (!last.empty()) {
-                held = std::move(open);
-                one = last;
-            }
+            if (const Listing open = open_descriptors(name + "/task/" + number + "/fd"))
+                look_through(pid, thread, open.get(), gpus);
         }
         if (gpus.empty())
             return std::nullopt;
         auto user = user_of(processes_, pid, std::move(gpus));
-        // The directory is that of the process that was looked at: as long as it has something, the pid is nobody else's.
-        const auto number = number_of(::dirfd(held.get()), one.c_str());
-        return number && nodes_.gpus.contains(*number) ? std::move(user) : std::nullopt;
+        // The directory is that of the process that was looked at: as long as it has its first thread, the pid is nobody
+        // else's. A descriptor would not tell: it may be closed, and the GPU open by others.
+        return file_identity(::dirfd(tasks.get()), name).empty() ? std::nullopt : std::move(user);
     }
 
     Listing open_descriptors(const std::string &path)
@@ -307,22 +301,18 @@ private:
     /** By errno. A directory that may be opened does not tell: its links have a check of their own. ptrace(2) */
     void see_whether_forbidden() { is_forbidden_ = is_forbidden_ || errno == EACCES || errno == EPERM; }
 
-    /** @param gpus those that are open are added. @return the descriptor of one; "" if there is none */
-    std::string look_through(pid_t pid, pid_t thread, DIR *open, std::set<LeaseKey> &gpus)
+    /** @param gpus those that are open are added */
+    void look_through(pid_t pid, pid_t thread, DIR *open, std::set<LeaseKey> &gpus)
     {
-        std::string one;
         while (const char *const name = charge(pid) ? next_number(open) : nullptr) {
             const auto number = number_of(::dirfd(open), name);
             if (!number || !nodes_.majors.contains(number->first) || nodes_.foreign.contains(*number) ||
                 !can_be_used(::dirfd(open), name))
                 continue;
             files_.add({thread, static_cast<int>(parse_small_number(name, INT_MAX).value_or(0))});
-            if (const auto gpu = nodes_.gpus.find(*number); gpu != nodes_.gpus.end()) {
+            if (const auto gpu = nodes_.gpus.find(*number); gpu != nodes_.gpus.end())
                 gpus.insert(gpu->second);
-                one = name;
-            }
         }
-        return one;
     }
 
     /** Of a character device. */

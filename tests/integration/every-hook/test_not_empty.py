@@ -230,6 +230,22 @@ def of_its_own():
     wait()
 thread = threading.Thread(target=of_its_own)
 """
+CLOSES = """
+node = os.open(sys.argv[1], os.O_RDWR)
+copies = range(10, 900)
+def open_all():
+    for each in copies:
+        os.dup2(node, each)
+open_all()
+print(flush=True)
+while True:
+    for each in reversed(copies):
+        os.close(each)
+        end = time.perf_counter() + 2e-5
+        while time.perf_counter() < end:
+            pass
+    open_all()
+"""
 EXIT = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
 # Other files of the driver's, of which the second descriptor is the first one's.
 PADDED = """
@@ -272,6 +288,17 @@ def test_descriptors_of_a_thread(nv_box, hiding, script):
     refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", f"is used by 'python3' (pid {user.pid}, user 1000)")
     result = nv_box("any:1").run(NODES)
     assert started(result) == nodes(SECOND)
+
+
+@pytest.mark.parametrize("is_counted", [True, False], ids=["counted", "not counted"])
+def test_who_closes_others_of_its_descriptors_is_not_missed(leases, hiding, machine, is_counted):
+    """Of the same file, which is open by the lowest number all the time."""
+    if is_counted:
+        machine.write("sys/module/nvidia/refcnt", "1\n")
+    user = hiding(CLOSES)
+    for _ in range(20):
+        found = json.loads(leases.run("--list=json", "--only-empty").stdout)
+        assert f"(pid {user.pid}, user 1000)" in json.dumps(found)
 
 
 def test_a_node_is_told_by_its_number(nv_box, nv_host, using, machine):
