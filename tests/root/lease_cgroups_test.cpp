@@ -38,6 +38,7 @@
 #include "child.h"
 #include "lease/presence/container_cgroup.h"
 #include "lease/presence/eviction.h"
+#include "lease/presence/rest.h"
 #include "lease_host.h"
 #include "stepped.h"
 #include "support/device_programs.h"
@@ -361,6 +362,15 @@ void wait_for_a_futex(const Words & /*words*/)
 
 void just_pause(const Words & /*words*/) {}
 
+/** Until an init whose program waits for no file does so: it has been executed, and may have more to do before. */
+void wait_for_rest(pid_t pid)
+{
+    const Processes processes;
+    while (!sleeps_lightly(processes.read(pid, "stat").value_or("")) ||
+           !waits_for_no_file(processes.read(pid, "syscall").value_or("")))
+        ::usleep(1000);
+}
+
 /** Starts a process in the pid namespace of an init, with which it ends. @param flags of unshare(2) */
 Child start_beside(const Init &init, int flags = 0)
 {
@@ -382,9 +392,9 @@ Child start_beside(const Init &init, int flags = 0)
 pid_t process_beside(const Init &init)
 {
     const Processes processes;
-    const auto space = processes.pid_namespace_of(std::to_string(init.pid()));
+    PidNamespace own(processes, processes.pid_namespace_of(std::to_string(init.pid())).value());
     for (const pid_t pid : processes.all()) {
-        if (pid != init.pid() && processes.is_in_pid_namespace(pid, space.value()))
+        if (pid != init.pid() && own.has(pid))
             return pid;
     }
     throw std::runtime_error("there is none");
@@ -507,6 +517,38 @@ BOOST_DATA_TEST_CASE_F(Cgroups, what_is_nested_too_deep_to_look_at_is_still_ther
     other.end();
     remove_nested(last);
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_renamed_while_it_is_looked_at_is_still_there, Cgroups)
+{
+    const std::string cgroup = make_own(1); // the other version renames none
+    std::string now = nest(cgroup, 1);
+    std::string then = cgroup + "/other";
+    Init init(Init::Kind::Joined);
+    Init other(Init::Kind::Joined);
+    const Init two;
+    join(cgroup, init.pid());
+    join(now, other.pid());
+    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
+    asked.cgroups_path = cgroup;
+    BOOST_TEST(leases_host.take(asked) == 0);
+    init.end();
+    const auto outcome = in_stepped_child(
+        [&] {
+            ::_exit(leases_host.take(LeaseHost::request(two, {"n:0"})));
+            return std::string();
+        },
+        SYS_openat,
+        [&](const Step &step) {
+            if (step.number != SYS_openat)
+                return;
+            check_call(::rename(path("v1" + now).c_str(), path("v1" + then).c_str()), "rename");
+            std::swap(now, then);
+        });
+    BOOST_TEST(outcome.code == busy);
+    other.end();
+    while (::rmdir(path("v1" + now).c_str()) != 0 && errno == EBUSY)
+        ::usleep(1000);
 }
 
 BOOST_DATA_TEST_CASE_F(Cgroups, with_a_pid_namespace_it_ends_with_its_init_whoever_is_in_the_cgroup, versions,
@@ -658,6 +700,28 @@ BOOST_AUTO_TEST_CASE(an_init_with_another_device_open_is_ended)
     }
 }
 
+static void open_many(const Words & /*words*/)
+{
+    for (int left = 1100; left > 0; --left)
+        check_call(::dup(STDIN_FILENO), "dup");
+}
+
+BOOST_AUTO_TEST_CASE(an_init_with_more_open_files_than_are_looked_at_is_ended)
+{
+    for (const auto program : {just_pause, open_many}) {
+        Deprivable host;
+        const Init opener(program);
+        host.init_ = &opener;
+        host.start(1);
+        wait_for_rest(opener.pid());
+        LeaseRequest asked = host.next(host.two);
+        asked.preemption.begin_within = 0ns;
+        BOOST_TEST(host.leases_host.take(asked) == 0);
+        const bool has_ended = ::waitpid(opener.pid(), nullptr, WNOHANG) == opener.pid();
+        BOOST_TEST(has_ended == (program == open_many));
+    }
+}
+
 /** KFD's list of processes, where this host has none; whoever is in it. */
 struct KfdList {
     explicit KfdList(pid_t pid)
@@ -758,6 +822,7 @@ BOOST_AUTO_TEST_CASE(an_init_that_waits_for_no_file_lives)
         const Init waiting(program);
         host.init_ = &waiting;
         host.start(1);
+        wait_for_rest(waiting.pid());
         LeaseRequest asked = host.next(host.two);
         asked.preemption.begin_within = 0ns;
         BOOST_TEST(host.leases_host.take(asked) == 0);
@@ -795,6 +860,26 @@ BOOST_FIXTURE_TEST_CASE(what_an_init_that_does_not_rest_has_open_is_not_looked_a
     BOOST_TEST(listed.contains("/proc"));
     for (const char *directory : {"/fd", "/map_files"})
         BOOST_TEST(!listed.contains("/proc/" + std::to_string(reading.pid()) + directory));
+}
+
+BOOST_AUTO_TEST_CASE(a_pid_namespace_is_walked_through_once)
+{
+    const Init init;
+    const Child step = start_beside(init, CLONE_NEWPID);
+    const pid_t nested = process_beside(init);
+    int walked = 0;
+    const auto outcome = in_stepped_child(
+        [&] {
+            const Processes processes;
+            PidNamespace none(processes, 1); // a number that no namespace has
+            for (int looks = 0; looks < 3; ++looks)
+                static_cast<void>(none.has(nested));
+            return std::string();
+        },
+        SYS_openat, [&](const Step &now) { walked += now.number == SYS_ioctl ? 1 : 0; });
+    BOOST_TEST(outcome.code == 0, outcome.text);
+    BOOST_TEST(walked > 0);
+    BOOST_TEST(walked < 3);
 }
 
 BOOST_DATA_TEST_CASE(a_process_that_has_left_the_cgroup_keeps_the_devices, versions, version)

@@ -28,6 +28,7 @@ constexpr size_t max_processes = size_t{16} << 20U; ///< of cgroup.procs, in byt
 /** How deep, and at how many cgroups, it is looked for processes: a container that may write its cgroup can make any number. */
 constexpr int max_depth = 64;
 constexpr int max_cgroups = 4096;
+constexpr int max_looks = 5;
 /** Of which one may be the one that does not count. */
 constexpr size_t enough_processes = 2;
 
@@ -84,8 +85,11 @@ try {
     throw;
 }
 
-/** @param left how many cgroups may be looked into */
-void add_some_below(int directory, std::vector<pid_t> &found, int depth, int &left)
+/**
+ * @param left how many cgroups may be looked into
+ * @param is_missed set if one was not there any more: removed, or renamed, as a container can its own in version 1
+ */
+void add_some_below(int directory, std::vector<pid_t> &found, int depth, int &left, bool &is_missed)
 {
     if (depth > max_depth || --left < 0)
         return found.push_back(unseen_process);
@@ -96,8 +100,10 @@ void add_some_below(int directory, std::vector<pid_t> &found, int depth, int &le
         const UniqueFd below(
             ::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (below.valid())
-            add_some_below(below.get(), found, depth + 1, left);
-        else if (!is_removed(errno))
+            add_some_below(below.get(), found, depth + 1, left, is_missed);
+        else if (is_removed(errno))
+            is_missed = true;
+        else
             throw SystemError(errno, "cannot open a cgroup", ErrorKind::BrokenHost);
         if (found.size() >= enough_processes)
             return;
@@ -182,9 +188,18 @@ std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgr
                     "no mount of this host shows the cgroup " + quote(cgroup.path) +
                         " of a container that has a GPU, so that it cannot be told whether it has ended");
     std::vector<pid_t> pids;
-    int left = max_cgroups;
-    if (found.fd.valid() && (cgroup.inode == 0 || inode_of(found.fd.get()) == cgroup.inode))
-        add_some_below(found.fd.get(), pids, 0, left);
+    if (!found.fd.valid() || (cgroup.inode != 0 && inode_of(found.fd.get()) != cgroup.inode))
+        return pids;
+    // One that is renamed is not seen where it was, nor where it is; one that is removed is not there at the next look.
+    bool is_missed = true;
+    for (int looks = 0; is_missed && pids.size() < enough_processes && looks < max_looks; ++looks) {
+        is_missed = false;
+        pids.clear();
+        int left = max_cgroups;
+        add_some_below(found.fd.get(), pids, 0, left, is_missed);
+    }
+    if (is_missed)
+        pids.push_back(unseen_process);
     return pids;
 }
 
@@ -228,10 +243,10 @@ try {
     const CgroupDirectory found =
         thaw_cgroup(MountTable(processes.open_own("mountinfo").get()), holder.cgroup->path);
     const UniqueFd file(::openat(found.fd.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
+    PidNamespace own(processes, *space);
     for (const pid_t pid : file.valid() ? processes.all() : std::vector<pid_t>()) {
         const std::string number = std::to_string(pid);
-        if (processes.is_in_pid_namespace(pid, *space) &&
-            ::write(file.get(), number.data(), number.size()) < 0)
+        if (own.has(pid) && ::write(file.get(), number.data(), number.size()) < 0)
             continue; // it has ended
     }
 } catch (const Error &) {

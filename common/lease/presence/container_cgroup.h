@@ -24,7 +24,7 @@ namespace ogh {
 std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::string &init,
                                          const std::string &cgroups_path, bool with_inode);
 
-/** Stands for those that there may be further down than it is looked: no process has that number. */
+/** Stands for those that there may be where it is not looked, or cannot be: no process has that number. */
 constexpr pid_t unseen_process = std::numeric_limits<pid_t>::max();
 
 /**

@@ -80,6 +80,9 @@ bool is_still_idle(const Processes &processes, const Holder &holder, const Uniqu
     return !another;
 }
 
+/** Of an init that only waits. More take too long to look at, with the lock held. */
+constexpr size_t most_open_files = 1024;
+
 /** So many are shown; those of older ones are forgotten. */
 constexpr size_t most_deprived = 1000;
 
@@ -116,7 +119,7 @@ void check_files(const UniqueFd &directory, const DeviceRules &rules)
     if (!directory.valid())
         throw SystemError(errno, "cannot look at the open files of a container", ErrorKind::BrokenHost);
     for (const DirectoryEntry &entry :
-         list_directory(directory.get(), {"open files", {}, 0, ErrorKind::BrokenHost})) {
+         list_directory(directory.get(), {"open files", {}, most_open_files, ErrorKind::BrokenHost})) {
         const auto status = status_of(directory, entry.name);
         if (!status)
             continue;
@@ -170,11 +173,13 @@ void check_init(const Processes &processes, pid_t pid, const DeviceRules &rules)
     const std::string process = std::to_string(pid);
     for (int left = tries; left > 0; --left) {
         const std::string before = activity_of(processes, pid);
-        if (!is_at_rest(processes, pid)) // before what may wait for its memory
+        if (!is_at_rest(processes, pid)) { // before what may wait for its memory
+            ::usleep(1000);                // it may be about to
             continue;
+        }
         const UniqueFd tasks = processes.open_directory(process + "/task");
         if (!tasks.valid() ||
-            list_directory(tasks.get(), {"threads", {}, 0, ErrorKind::BrokenHost}).size() != 1)
+            list_directory(tasks.get(), {"threads", {}, most_open_files, ErrorKind::BrokenHost}).size() != 1)
             throw keeps("threads");
         check_files(processes.open_directory(process + "/fd"), rules);
         check_files(processes.open_directory(process + "/map_files"), rules);

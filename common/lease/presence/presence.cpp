@@ -134,11 +134,12 @@ std::optional<UniqueFd> find_company(const Processes &processes, const Holder &h
     const auto space = processes.pid_namespace_of(std::to_string(init));
     if (!space)
         return std::nullopt;
+    PidNamespace own(processes, *space);
     for (const pid_t pid : processes.all()) {
-        if (pid == init || !processes.is_in_pid_namespace(pid, *space))
+        if (pid == init || !own.has(pid))
             continue;
         auto held = processes.open_pidfd(pid); // not one that has only not been waited for
-        if (held && processes.is_in_pid_namespace(pid, *space))
+        if (held && own.has(pid))
             return std::move(held->pidfd);
     }
     return std::nullopt;

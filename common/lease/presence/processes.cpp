@@ -217,19 +217,35 @@ std::vector<pid_t> Processes::all() const
     return process_numbers(proc_.fd(), "/proc");
 }
 
-bool Processes::is_in_pid_namespace(pid_t pid, std::uint64_t pid_namespace) const
+UniqueFd Processes::open_pid_namespace(pid_t pid) const
 {
     const std::string path = std::to_string(pid) + "/ns/pid";
+    return UniqueFd(::openat(proc_.fd(), path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+PidNamespace::PidNamespace(const Processes &processes, std::uint64_t number)
+    : processes_(processes), known_{{processes.space().pid_namespace, false}, {number, true}}
+{
+}
+
+bool PidNamespace::has(pid_t pid)
+{
+    std::vector<std::uint64_t> way;
+    bool is_in = false;
     struct stat status {};
-    if (::fstatat(proc_.fd(), path.c_str(), &status, 0) != 0 || status.st_ino == space_.pid_namespace)
-        return false;
-    UniqueFd each(::openat(proc_.fd(), path.c_str(), O_RDONLY | O_CLOEXEC));
-    while (each.valid() && ::fstat(each.get(), &status) == 0 && status.st_ino != space_.pid_namespace) {
-        if (status.st_ino == pid_namespace)
-            return true;
-        each = UniqueFd(::ioctl(each.get(), NS_GET_PARENT));
+    for (UniqueFd each = processes_.open_pid_namespace(pid); each.valid();
+         each = UniqueFd(::ioctl(each.get(), NS_GET_PARENT))) {
+        if (::fstat(each.get(), &status) != 0)
+            break;
+        way.push_back(status.st_ino);
+        if (const auto known = known_.find(status.st_ino); known != known_.end()) {
+            is_in = known->second;
+            break;
+        }
     }
-    return false;
+    for (const std::uint64_t number : way)
+        known_.emplace(number, is_in);
+    return is_in;
 }
 
 } // namespace ogh

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,8 +93,8 @@ public:
     /** Those that /proc shows now. @throws Error (BrokenHost) */
     [[nodiscard]] std::vector<pid_t> all() const;
 
-    /** Whether the process is in that pid namespace, or in one below it; not where that cannot be told. */
-    [[nodiscard]] bool is_in_pid_namespace(pid_t pid, std::uint64_t pid_namespace) const;
+    /** The pid namespace of a process. @return not valid if it cannot be told */
+    [[nodiscard]] UniqueFd open_pid_namespace(pid_t pid) const;
 
     /** Opens a file of this process. @throws SystemError (BrokenHost) */
     [[nodiscard]] UniqueFd open_own(const std::string &name) const { return proc_.open_self(name); }
@@ -105,6 +106,23 @@ private:
 
     ProcFs proc_;
     ProcessSpace space_;
+};
+
+/**
+ * A pid namespace, for one look at all processes: what is found out of those below it, and of others, is known from then on.
+ * Users may nest them, and have thousands of processes in each.
+ */
+class PidNamespace final {
+public:
+    /** @param processes outlives this. @param number as pid_namespace_of() has it */
+    PidNamespace(const Processes &processes, std::uint64_t number);
+
+    /** Whether the process is in it, or in one below it; not where that cannot be told. */
+    [[nodiscard]] bool has(pid_t pid);
+
+private:
+    const Processes &processes_;
+    std::map<std::uint64_t, bool> known_; ///< by number: whether that is it, or below it
 };
 
 } // namespace ogh
