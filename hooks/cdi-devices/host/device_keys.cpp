@@ -66,7 +66,7 @@ public:
     }
 
     /**
-     * Adds a node for which has() is true.
+     * Adds a node for which has() is true, and which is no IMEX channel.
      * @param path for messages
      * @return whether it is a GPU's or an instance's, and not one that all have in common
      * @throws Error: BrokenHost if no GPU and no instance has it; the GPU's own problem
@@ -74,8 +74,7 @@ public:
     bool add(unsigned major, unsigned minor, const std::string &path)
     {
         const bool is_cap = majors_.major_of(caps_devices) == major;
-        const bool is_shared = majors_.major_of(uvm_devices) == major ||
-                               majors_.major_of(imex_devices) == major || (!is_cap && minor > max_gpu_minor);
+        const bool is_shared = majors_.major_of(uvm_devices) == major || (!is_cap && minor > max_gpu_minor);
         if (is_cap)
             add_instance(minor, path);
         else if (!is_shared)
@@ -224,13 +223,15 @@ public:
         own_.clear();
         plain_.clear();
         nvidia_.begin();
-        for (const NodeEdit &node : nodes.of_file)
-            add(node, nodes.own.empty());
         for (const NodeEdit &node : nodes.own)
             add(node, true);
+        // With nothing but what is no device it is what the file's devices share.
+        const bool has_own = !plain_.empty();
+        for (const NodeEdit &node : nodes.of_file)
+            add(node, !has_own);
         if (may_give_gpus_)
             own_.merge(nvidia_.keys());
-        const std::set<LeaseKey> &keys = own_.empty() && found_.gpu_hook.empty() ? plain_ : own_;
+        const std::set<LeaseKey> &keys = own_.empty() ? plain_ : own_;
         found_.keys.assign(keys.begin(), keys.end());
         return found_;
     }
@@ -252,6 +253,8 @@ private:
         if (!nvidia_.has(node.major))
             return false;
         note_gpu(nvidia_hook, node);
+        if (majors_.major_of(imex_devices) == node.major)
+            return false; // whoever has the same one can share the memory of its GPU
         if (may_give_gpus_ && !nvidia_.add(node.major, node.minor, node.container_path))
             found_.of_driver.insert(node.container_path);
         return true;

@@ -246,6 +246,46 @@ def test_rights_over_all_gpus_are_not_given(cdi_by_hand, machine):
     error_of(cdi_by_hand("--plan", "--request", "vendor.com/gpu=x", *GIVE), 5, "nvidia-cap1'", "no instance's")
 
 
+THING = {"path": "/dev/thing", "type": "c", "major": 10, "minor": 229}
+CHANNELS = [{"path": f"/dev/nvidia-caps-imex-channels/channel{minor}", "type": "c", "major": IMEX, "minor": minor}
+            for minor in range(3)]
+
+
+@pytest.fixture
+def beside(machine):
+    """Devices that come with nodes which all devices of NVIDIA's driver have in common, and with others."""
+    machine.devices(**{"nvidia-caps-imex-channels": IMEX})
+    specify(machine, {"channel": edits(CHANNELS[0]), "channels": edits(*CHANNELS), "thing": edits(THING),
+                      "both": edits(EIGHT[0].node, CHANNELS[0]), "gpu": edits(EIGHT[0].node, THING),
+                      "none": edits("/dev/nvidia-uvm")}, "a", "vendor.com/gpu", of_all=("/dev/nvidiactl",))
+    specify(machine, {"x": edits("/dev/nvidiactl"), "gpu": edits("/dev/nvidiactl", EIGHT[0].node),
+                      "channel": edits(CHANNELS[1])}, "b", "other.com/gpu", of_all=("/dev/nvidia-uvm", THING))
+
+
+@pytest.mark.usefixtures("beside")
+def test_what_a_driver_has_in_common_hides_nothing(cdi_by_hand):
+    """A channel is a device where no GPU is, which vendors' specifications give each all channels."""
+    gpu, thing = f"nvidia:{EIGHT[0].address}", "char:10:229"
+    channels = [f"char:{IMEX}:{minor}" for minor in range(3)]
+    found = {name: each for name, each in keys(cdi_by_hand).items() if not name.startswith(KIND)}
+    assert found == {
+        "vendor.com/gpu=channel": channels[0], "vendor.com/gpu=channels": ",".join(channels),
+        "vendor.com/gpu=thing": thing, "vendor.com/gpu=both": gpu, "vendor.com/gpu=gpu": gpu,
+        "vendor.com/gpu=none": None,
+        "other.com/gpu=x": thing, "other.com/gpu=gpu": gpu, "other.com/gpu=channel": channels[1]}
+    some = ("--give-gpus", "--allow", f"{KIND},vendor.com/gpu", "--max-devices", "1")
+    for names in ("channels", f"channel,{KIND}=0", f"thing,{KIND}=0"):
+        error_of(cdi_by_hand("--plan", "--request", f"vendor.com/gpu={names}", *some), 5, "allows a container 1 device")
+    assert len(planned(cdi_by_hand, f"vendor.com/gpu=none,{KIND}=0", *some)) == 4
+
+
+@pytest.mark.parametrize("name, key", [("channel", f"char:{IMEX}:0"), ("thing", "char:10:229")])
+@pytest.mark.usefixtures("beside")
+def test_what_comes_with_the_drivers_nodes_is_held(cdi_box, holding, name, key):
+    holding(ask(cdi_box(f"vendor.com/gpu={name}", *GIVE), CDI, "exclusive"))
+    refused_by("cdi-devices", cdi_box(f"vendor.com/gpu={name}", *GIVE).run(), 4, "held exclusively by container", key)
+
+
 @pytest.mark.parametrize("machine", [[]], indirect=True, ids=["no-gpus"])
 def test_a_jetson(cdi_box, cdi_by_hand, machine, holding):
     """Its driver lists no GPU, and no other hook knows it: its nodes are given, and leased by their numbers."""
