@@ -2,6 +2,7 @@
 #include "lease/container_requests.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 
 #include "base/contains.h"
@@ -56,24 +57,71 @@ void keep_further(Demand &demand, const Keys &had)
                                                  std::to_string(demand.candidates.size()) + " are left");
 }
 
-/** Of the devices that count the container has so many once these are granted. */
-void check_count(const LeaseState &state, const LeaseRequest &request, const ProcessId &init,
-                 const std::vector<LeaseKey> &granted)
+/**
+ * Of as many as the policy allows these are the first, whatever others may have of them: with other ones besides, the
+ * container would have too many.
+ */
+void name_had(Demand &demand, const LeaseRequest &request, const Keys &had)
 {
-    if (!request.max_devices || granted.empty())
+    if (!request.max_devices)
         return;
-    std::set<LeaseKey> keys(granted.begin(), granted.end());
-    if (const Allocation *const own = find_allocation(state.allocations, init)) {
+    const auto begin = demand.candidates.begin();
+    const auto further = std::stable_partition(begin, demand.candidates.end(),
+                                               [&](const LeaseKey &key) { return contains(had, key); });
+    const auto again = std::min<std::ptrdiff_t>(further - begin, demand.any);
+    demand.fixed.insert(demand.fixed.end(), begin, begin + again);
+    demand.candidates.erase(begin, further);
+    demand.any -= static_cast<unsigned>(again);
+}
+
+RemainingRequest remaining_beside(const Allocation &own, const LeaseRequest &request)
+{
+    RemainingRequest remaining{request.demand, request.name, request.is_for_all, {}};
+    Demand &demand = remaining.demand;
+    const Keys had = keys_of(own.devices);
+    if (request.is_for_all) {
+        name_had(demand, request, had);
+        return remaining;
+    }
+    const auto before = request.name.empty() ? own.requests.end() : own.requests.find(request.name);
+    const bool has_all = !request.name.empty() && own.requests.contains(for_all_of(request.name));
+    if (before != own.requests.end() || has_all) {
+        const auto is_had = [&](const LeaseKey &key) { return overlaps_one_of(had, key); };
+        const Keys &again = has_all ? demand.candidates : before->second;
+        std::copy_if(again.begin(), again.end(), std::back_inserter(demand.fixed), is_had);
+        demand.any = 0;
+        remaining.name.clear();
+        return remaining;
+    }
+    remaining.displaced = displaced_by(demand.fixed, own);
+    if (remaining.displaced.empty() && request.name.empty()) {
+        name_had(demand, request, had);
+        return remaining;
+    }
+    if (demand.any == 0)
+        demand.candidates = request.others;
+    demand.any += static_cast<unsigned>(remaining.displaced.size());
+    keep_further(demand, had);
+    return remaining;
+}
+
+/** @param demand what remains: what is chosen for it is none that the container has. @param own nullptr: it has nothing */
+void check_count(const LeaseRequest &request, const Allocation *own, const Demand &demand)
+{
+    if (!request.max_devices || (demand.fixed.empty() && demand.any == 0))
+        return;
+    std::set<LeaseKey> keys(demand.fixed.begin(), demand.fixed.end());
+    if (own != nullptr) {
         for (const LeasedDevice &device : own->devices) {
             if (contains(request.counted, vendor_in(device.key)))
                 keys.insert(device.key);
         }
     }
-    if (keys.size() > *request.max_devices)
-        throw Error(ErrorKind::Denied, "with what it was given before the container would have " +
-                                           std::to_string(keys.size()) + " " + request.word +
-                                           ", and --max-devices allows " +
-                                           std::to_string(*request.max_devices));
+    const size_t count = keys.size() + demand.any;
+    if (count > *request.max_devices)
+        throw Error(ErrorKind::Denied,
+                    "with what it was given before the container would have " + std::to_string(count) + " " +
+                        request.word + ", and --max-devices allows " + std::to_string(*request.max_devices));
 }
 
 } // namespace
@@ -83,7 +131,6 @@ Grant enter_grant(const Processes &processes, LeaseState &state, const LeaseRequ
                   const std::vector<LeaseKey> &granted, std::int64_t now)
 {
     const ProcessId &init = ticket.holder.init;
-    check_count(state, request, init, granted);
     Grant grant = enter(state, ticket.holder, ticket, granted, now);
     if (Allocation *const own = find_allocation(state.allocations, init)) {
         note_limits(processes, *own, request, now);
@@ -98,29 +145,11 @@ Grant enter_grant(const Processes &processes, LeaseState &state, const LeaseRequ
 RemainingRequest remaining_request(const LeaseState &state, const ProcessId &init,
                                    const LeaseRequest &request)
 {
-    RemainingRequest remaining{request.demand, request.name, request.is_for_all, {}};
     const Allocation *const own = find_allocation(state.allocations, init);
-    if (own == nullptr || request.is_for_all)
-        return remaining;
-    Demand &demand = remaining.demand;
-    const Keys had = keys_of(own->devices);
-    const auto before = request.name.empty() ? own->requests.end() : own->requests.find(request.name);
-    const bool has_all = !request.name.empty() && own->requests.contains(for_all_of(request.name));
-    if (before != own->requests.end() || has_all) {
-        const auto is_had = [&](const LeaseKey &key) { return overlaps_one_of(had, key); };
-        const Keys &again = has_all ? demand.candidates : before->second;
-        std::copy_if(again.begin(), again.end(), std::back_inserter(demand.fixed), is_had);
-        demand.any = 0;
-        remaining.name.clear();
-        return remaining;
-    }
-    remaining.displaced = displaced_by(demand.fixed, *own);
-    if (remaining.displaced.empty() && request.name.empty())
-        return remaining;
-    if (demand.any == 0)
-        demand.candidates = request.others;
-    demand.any += static_cast<unsigned>(remaining.displaced.size());
-    keep_further(demand, had);
+    RemainingRequest remaining = own != nullptr
+                                     ? remaining_beside(*own, request)
+                                     : RemainingRequest{request.demand, request.name, request.is_for_all, {}};
+    check_count(request, own, remaining.demand);
     return remaining;
 }
 

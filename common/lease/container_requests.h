@@ -84,8 +84,10 @@ struct RemainingRequest {
 };
 
 /**
- * The request beside what the container has. Pure.
- * @throws Error (NotAvailable) if there are not so many devices besides
+ * The request beside what the container has. Pure. To be asked at each look at the state, before somebody loses something
+ * for the request.
+ * @throws Error (NotAvailable) if there are not so many devices besides, (Denied) if the container would have more than
+ * LeaseRequest::max_devices
  */
 RemainingRequest remaining_request(const LeaseState &state, const ProcessId &init,
                                    const LeaseRequest &request);
@@ -104,7 +106,7 @@ std::optional<GrantedRequests> note_request(LeaseState &state, const ProcessId &
  * it, whether something has begun in the container, and what was chosen for which of its requests.
  * @param remaining what is left of `request`
  * @param ticket of the request, with the container; its number is 0 where it has not waited
- * @throws Error (Denied) where the container would have more devices than LeaseRequest::max_devices; as enter() besides
+ * @throws Error as enter()
  */
 Grant enter_grant(const Processes &processes, LeaseState &state, const LeaseRequest &request,
                   const RemainingRequest &remaining, const Ticket &ticket,

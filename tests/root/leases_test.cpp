@@ -285,6 +285,24 @@ BOOST_FIXTURE_TEST_CASE(a_wait_ends_at_its_deadline_and_a_second_request_does_no
     BOOST_TEST(lease_state().tickets.empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(who_waits_has_no_more_in_the_end_than_it_may_with_what_it_got_meanwhile, LeaseHost)
+{
+    Init one;
+    const Init two;
+    take(request(one, {"n:0"}));
+    LeaseRequest wanted = request(two, {"n:0"});
+    wanted.max_devices = 1;
+    wanted.counted = {"n"};
+    Waiter waiter(*this, wanted);
+    waiter.wait_until_queued(*this);
+    BOOST_TEST(take(request(two, {"n:1"})) == 0);
+    one.end();
+    const std::string said = waiter.said();
+    BOOST_TEST(said.find("would have 2 GPUs, and --max-devices allows 1") != std::string::npos, said);
+    BOOST_TEST(lease_state().tickets.empty());
+    BOOST_TEST(take(request(Init(), {"n:0"})) == 0);
+}
+
 BOOST_FIXTURE_TEST_CASE(another_process_with_the_same_number_is_not_the_holder, LeaseHost)
 {
     const Init one;

@@ -318,6 +318,21 @@ def test_a_single_program_is_never_idle(step, leases):
     assert leases.rows("container") == [(first.run.name,)] and first.can_open()
 
 
+@pytest.mark.parametrize("can_be_taken_from", [True, False])
+def test_what_policy_refuses_takes_nothing_over(step, leases, nv_box, nv_hook, machine, can_be_taken_from):
+    """Two requests of one container, each within the limit, and both beyond it. Of whom nothing can be taken is ended."""
+    if not can_be_taken_from:
+        machine.write("proc/sys/kernel/io_uring_disabled", "0\n")
+    first = step().ready()
+    options = ("--max-devices", "1", "--min-lease", "exclusive", *NOW)
+    box = nv_box("0", *options)
+    box.first.append(nv_hook.entry(["--sysroot", machine, *options, "--request", "1"]))
+    result = box.run()
+    refused(result, 5, "2 GPUs", "--max-devices allows 1")
+    assert first.run.name not in result.err, result.err
+    assert leases.rows("container") == [(first.run.name,)] and first.can_open()
+
+
 def test_shared_leases_take_nothing_over(step, leases):
     """Nothing is in the way."""
     steps = [step("shared").ready(), step("shared").ready()]

@@ -55,14 +55,36 @@ LeaseRequest all(unsigned most = 0)
     return request;
 }
 
+/** "3,all" where the policy allows two. */
+LeaseRequest one_and_all_the_others()
+{
+    LeaseRequest request = all(1);
+    request.demand.fixed = {"n:3"};
+    request.demand.candidates = rest({"n:3"});
+    return request;
+}
+
+/** As by a name of several, where the policy allows less. */
+LeaseRequest of_a_kind(unsigned most)
+{
+    LeaseRequest request = any(most);
+    request.name = "";
+    return request;
+}
+
 struct Host {
     LeaseState state = {};
     Grant last = {};
 
+    [[nodiscard]] RemainingRequest remaining(const LeaseRequest &request, pid_t pid = 1) const
+    {
+        return remaining_request(state, {pid, 1}, request);
+    }
+
     /** What a request means now. */
     Keys take(const LeaseRequest &request, pid_t pid = 1)
     {
-        const RemainingRequest further = remaining_request(state, {pid, 1}, request);
+        const RemainingRequest further = remaining(request, pid);
         const Decision decision = decide(state, {{pid, 1}, further.demand, 0}, 100);
         BOOST_TEST_REQUIRE(decision.granted.has_value());
         Ticket ticket;
@@ -164,6 +186,44 @@ BOOST_AUTO_TEST_CASE(all_that_the_policy_allows_is_no_more_than_that)
     BOOST_TEST((host.take(any(1)) == Keys{"n:0", "n:3"}));
     host.take(named({"n:0"}));
     BOOST_TEST((host.has() == Keys{"n:0", "n:3"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_is_looked_at_before_anything_is_granted_and_counts_what_would_be)
+{
+    Host host;
+    host.take(named({"n:1"}));
+    BOOST_TEST((host.take(any(1)) == Keys{"n:0"}));
+    host.state.allocations.front().devices.push_back({.key = "other:0"}); // which does not count
+    for (LeaseRequest request :
+         {named({"n:1"}), named({"n:2"}), named({"n:0"}), named({"n:0", "n:2"}), any(1), any(1, "container"),
+          any(2), all(1), all(2), all(3), all(), of_a_kind(2), of_a_kind(3), one_and_all_the_others()}) {
+        Host after = host;
+        after.take(request);
+        const auto count = static_cast<unsigned>(after.has().size()) - 1;
+        const auto look = [&] { static_cast<void>(host.remaining(request)); };
+        request.counted = {"n"};
+        request.max_devices = count;
+        BOOST_TEST(failure_of(look).message == "");
+        request.max_devices = count - 1;
+        const auto failure = failure_of(look);
+        BOOST_TEST((failure.kind == ErrorKind::Denied));
+        BOOST_TEST(failure.says("would have " + std::to_string(count) + " GPUs, and --max-devices allows"),
+                   failure.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_the_container_shares_is_of_all_that_the_policy_allows)
+{
+    Host host;
+    host.take(named({"n:0"}));
+    host.take(named({"n:0"}), 2);
+    for (LeaseRequest request : {all(1), of_a_kind(1)}) {
+        request.demand.mode = LeaseMode::Exclusive;
+        request.max_devices = 1;
+        const Decision decision = decide(host.state, {{1, 1}, host.remaining(request).demand, 0}, 100);
+        BOOST_TEST(!decision.granted);
+        BOOST_TEST((decision.obstacles.devices == std::set<LeaseKey>{"n:0"}));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_request_that_comes_to_nothing_is_forgotten)
