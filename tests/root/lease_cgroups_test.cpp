@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -702,6 +703,10 @@ BOOST_AUTO_TEST_CASE(an_init_with_another_device_open_is_ended)
 
 static void open_many(const Words & /*words*/)
 {
+    rlimit limit{};
+    check_call(::getrlimit(RLIMIT_NOFILE, &limit), "getrlimit");
+    limit.rlim_cur = limit.rlim_max; // 1024 as a rule
+    check_call(::setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
     for (int left = 1100; left > 0; --left)
         check_call(::dup(STDIN_FILENO), "dup");
 }
