@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 
 #include "hook/options.h"
 #include "oci/config.h"
@@ -38,12 +39,38 @@ bool are_all_plain(const json &values)
     return std::all_of(values.begin(), values.end(), is_plain_string);
 }
 
+/** An id of a user or a group; the last number is none. */
+bool is_id(const json &value)
+{
+    return value.is_number_unsigned() && value.get<std::uint64_t>() < UINT32_MAX;
+}
+
+bool is_process(const json &process)
+{
+    const json *user = member(process, "user");
+    const json *sets = member(process, "capabilities");
+    if (!is_object_if_there(user) || !is_object_if_there(sets))
+        return false;
+    const json *effective = sets == nullptr ? nullptr : member(*sets, "effective");
+    const json none = json::object();
+    const json &ids = user == nullptr ? none : *user;
+    const json *groups = member(ids, "additionalGids");
+    const auto is_id_if_there = [&](const char *name) {
+        return member(ids, name) == nullptr || is_id(*member(ids, name));
+    };
+    return is_id_if_there("uid") && is_id_if_there("gid") &&
+           (effective == nullptr || effective->is_array()) &&
+           (groups == nullptr || (groups->is_array() && std::all_of(groups->begin(), groups->end(), is_id)));
+}
+
 bool is_config(const json &document)
 {
     for (const char *name : {"root", "annotations", "process", "linux", "hooks"}) {
         if (!is_object_if_there(member(document, name)))
             return false;
     }
+    if (const json *process = member(document, "process"); process != nullptr && !is_process(*process))
+        return false;
     const json *root = inner(document, "root", "path");
     const json *read_only = inner(document, "root", "readonly");
     const json *annotations = member(document, "annotations");

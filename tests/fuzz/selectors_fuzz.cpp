@@ -195,7 +195,7 @@ void check_environment(const Case &input)
         if (!says_something)
             continue;
         check_words(**read.value);
-        require(!(*read.value)->environment && (*read.value)->any == 0, "variables name their GPUs");
+        require(!(*read.value)->environment, "variables name their GPUs, or how many");
         check_choice(input, **read.value);
     }
 }
