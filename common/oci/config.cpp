@@ -30,10 +30,11 @@ namespace {
 
 /** Members of config.json that a hook looks at, at whatever depth; see parse_config(). */
 constexpr auto known_names = std::to_array<std::string_view>(
-    {"additionalGids", "allow",      "annotations", "args", "capabilities", "cgroupsPath", "destination",
-     "devices",        "effective",  "env",         "gid",  "hooks",        "linux",       "major",
-     "minor",          "mountLabel", "mounts",      "path", "process",      "readonly",    "resources",
-     "root",           "source",     "timeout",     "type", "uid",          "user"});
+    {"action",        "additionalGids", "allow",     "annotations", "args",    "capabilities", "cgroupsPath",
+     "defaultAction", "destination",    "devices",   "effective",   "env",     "gid",          "hooks",
+     "linux",         "major",          "minor",     "mountLabel",  "mounts",  "names",        "path",
+     "process",       "readonly",       "resources", "root",        "seccomp", "source",       "syscalls",
+     "timeout",       "type",           "uid",       "user"});
 
 /** Of an object with one of these names the members are anybody's, and each name is what it is in its own case. */
 constexpr auto free_names =

@@ -164,9 +164,12 @@ BOOST_AUTO_TEST_CASE(what_runtimes_read_differently_is_refused)
                                 R"("mounts":[{"type":"bind","type":"tmpfs"}])", R"("x":1,"x":2)",
                                 R"("\u0061nnotations":{},"annotations":{})"})
         BOOST_TEST(why_not(members).find("is there twice") != std::string::npos, members);
-    for (const char *members :
-         {R"("process":{"Env":[]})", R"("Linux":{})", R"("linux":{"lin\u212a":1,"cgroupspath":"x"})",
-          R"("mounts":[{"Destination":"/a"}])", R"("linux":{"resources":{"devices":[{"Allow":true}]}})"})
+    for (
+        const char *members :
+        {R"("process":{"Env":[]})", R"("Linux":{})", R"("linux":{"lin\u212a":1,"cgroupspath":"x"})",
+         R"("mounts":[{"Destination":"/a"}])", R"("linux":{"resources":{"devices":[{"Allow":true}]}})",
+         R"("linux":{"seccomp":{"defaultAction":"SCMP_ACT_ERRNO","syscalls":[{"Names":["io_uring_setup"]}]}})",
+         R"("linux":{"seccomp":{"syscalls":[{"names":["io_uring_setup"],"Action":"SCMP_ACT_ALLOW"}]}})"})
         BOOST_TEST(why_not(members).find("to some runtimes") != std::string::npos, members);
     BOOST_TEST(
         why_not(
