@@ -163,7 +163,8 @@ def test_it_runs_nothing_and_uses_no_directory_that_it_is_in(oci_gpu_hooks, host
                           encoding="utf-8", cwd=tmp_path / "here", timeout=LIMIT_S)
     assert done.returncode == 0 and all(host.is_runc(place, "runc") for place in places)
     trace = (tmp_path / "trace").read_text("utf-8")
-    assert trace.count("execve") == 1 and "fork" not in trace and "clone" not in trace
+    calls = re.findall(r"^[0-9]+ +([a-z0-9_]+)\(", trace, re.MULTILINE)  # a path may have such a word
+    assert calls.count("execve") == 1 and not {"fork", "vfork", "clone", "clone3", "execveat"} & set(calls)
     removed = [line for line in trace.splitlines() if "unlink" in line and line.endswith("= 0")]
     assert not removed, "no name is removed at all"
     assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["runc", "runc.real"]
