@@ -114,6 +114,17 @@ struct Cgroups : CgroupHost {
         return asked;
     }
 
+    /** A container that has a lease, and another process besides its init, in its cgroup or one below. */
+    void start_with_another(const std::string &cgroup, const Init &init, const std::string &below,
+                            const Init &other) const
+    {
+        join(cgroup, init.pid());
+        join(below, other.pid());
+        LeaseRequest asked = LeaseHost::request(init, {"n:0"});
+        asked.cgroups_path = cgroup;
+        BOOST_TEST(leases_host.take(asked) == 0);
+    }
+
     LeaseRequest next(const Init &init) const
     {
         LeaseRequest asked = LeaseHost::request(init, {"n:0"});
@@ -488,11 +499,7 @@ BOOST_DATA_TEST_CASE_F(Cgroups, without_a_pid_namespace_it_lasts_until_the_cgrou
     Init init(Init::Kind::Joined);
     Init other(Init::Kind::Joined);
     const Init two;
-    join(cgroup, init.pid());
-    join(cgroup, other.pid());
-    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
-    asked.cgroups_path = cgroup;
-    BOOST_TEST(leases_host.take(asked) == 0);
+    start_with_another(cgroup, init, cgroup, other);
     init.end();
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
     other.end();
@@ -506,11 +513,7 @@ BOOST_DATA_TEST_CASE_F(Cgroups, what_is_nested_too_deep_to_look_at_is_still_ther
     Init init(Init::Kind::Joined);
     Init other(Init::Kind::Joined);
     const Init two;
-    join(cgroup, init.pid());
-    join(last, other.pid());
-    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
-    asked.cgroups_path = cgroup;
-    BOOST_TEST(leases_host.take(asked) == 0);
+    start_with_another(cgroup, init, last, other);
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
     init.end();
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
@@ -528,11 +531,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_renamed_while_it_is_looked_at_is_still_there, Cg
     Init init(Init::Kind::Joined);
     Init other(Init::Kind::Joined);
     const Init two;
-    join(cgroup, init.pid());
-    join(now, other.pid());
-    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
-    asked.cgroups_path = cgroup;
-    BOOST_TEST(leases_host.take(asked) == 0);
+    start_with_another(cgroup, init, now, other);
     init.end();
     const auto outcome = in_stepped_child(
         [&] {
@@ -559,11 +558,7 @@ BOOST_DATA_TEST_CASE_F(Cgroups, with_a_pid_namespace_it_ends_with_its_init_whoev
     Init init;
     const Init other(Init::Kind::Joined);
     const Init two;
-    join(cgroup, init.pid());
-    join(cgroup, other.pid());
-    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
-    asked.cgroups_path = cgroup;
-    BOOST_TEST(leases_host.take(asked) == 0);
+    start_with_another(cgroup, init, cgroup, other);
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
     init.end();
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == 0);
@@ -1010,11 +1005,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_never_started_is_ended_with_all_of_its_processe
     Init init(Init::Kind::Joined); // it has executed nothing
     Init other(Init::Kind::Joined);
     const Init two;
-    join(cgroup, init.pid());
-    join(cgroup, other.pid());
-    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
-    asked.cgroups_path = cgroup;
-    BOOST_TEST(leases_host.take(asked) == 0);
+    start_with_another(cgroup, init, cgroup, other);
     LeaseRequest later = LeaseHost::request(two, {"n:0"});
     const Failure refused = leases_host.refusal(later);
     BOOST_TEST(refused.says("(never started)"), refused.message);

@@ -4,6 +4,7 @@
 #include "hook/gpu_lease.h"
 #include "hook/lease_options.h"
 #include "support/expect.h"
+#include "support/lease_words.h"
 
 BOOST_AUTO_TEST_SUITE(gpu_lease)
 
@@ -12,21 +13,6 @@ using namespace ogh::test;
 using std::chrono::seconds;
 
 namespace {
-
-/** As a hook reads them. */
-LeaseOptions read(const std::vector<std::string> &words)
-{
-    LeaseOptions options;
-    CommandLine cli("hook", "A hook.");
-    add_lease_options(cli, options);
-    add_drain_options(cli, options);
-    std::vector<const char *> argv{"hook"};
-    for (const std::string &word : words)
-        argv.push_back(word.c_str());
-    static_cast<void>(cli.parse(static_cast<int>(argv.size()), argv.data()));
-    check(options);
-    return options;
-}
 
 struct Terms {
     LeaseMode mode;
@@ -44,7 +30,7 @@ Terms terms(const char *lease, const char *wait, const std::vector<std::string> 
         request.details.emplace("lease", RequestValue{lease, "annotation 'k'"});
     if (*wait != 0)
         request.details.emplace("wait", RequestValue{wait, "annotation 'k'"});
-    const LeaseRequest asked = lease_request({}, request, read(words));
+    const LeaseRequest asked = lease_request({}, request, lease_options_of(words));
     return {asked.demand.mode, std::chrono::duration_cast<seconds>(asked.wait), asked.is_explicit};
 }
 
@@ -85,8 +71,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
     }
     BOOST_TEST((failure_of([] { terms("", "soon", {"--max-wait=5m"}); }).kind == ErrorKind::Usage));
-    BOOST_TEST(!read({"--idle-after=never"}).preemption.is_allowed);
-    BOOST_TEST(read({}).preemption.is_allowed);
+    BOOST_TEST(!lease_options_of({"--idle-after=never"}).preemption.is_allowed);
+    BOOST_TEST(lease_options_of({}).preemption.is_allowed);
     const std::vector<std::vector<std::string>> wrong = {{"--drain=0", "--undrain=0"},
                                                          {"--idle-after=10"},
                                                          {"--begin-within=never"}, // the one word is for both
@@ -96,8 +82,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
                                                          {"--drain=0=" + std::string(201, 'x')},
                                                          {"--max-wait=-1s"}};
     for (const auto &words : wrong)
-        BOOST_TEST((failure_of([&] { read(words); }).kind == ErrorKind::Usage), words.front());
-    BOOST_TEST(failure_of([] { read({"--max-wait=1"}); }).message ==
+        BOOST_TEST((failure_of([&] { lease_options_of(words); }).kind == ErrorKind::Usage), words.front());
+    BOOST_TEST(failure_of([] { lease_options_of({"--max-wait=1"}); }).message ==
                "the option '--max-wait' is '1', which is no duration such as '90s', '5m' or '2h'");
 }
 

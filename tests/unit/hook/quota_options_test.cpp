@@ -3,6 +3,7 @@
 
 #include "hook/lease_options.h"
 #include "support/expect.h"
+#include "support/lease_words.h"
 
 BOOST_AUTO_TEST_SUITE(quota_options)
 
@@ -14,23 +15,9 @@ namespace {
 constexpr const char *containerds = "io.kubernetes.cri.sandbox-namespace";
 constexpr const char *crios = "io.kubernetes.pod.namespace";
 
-/** As a hook reads them. */
-LeaseOptions read(const std::vector<std::string> &words)
-{
-    LeaseOptions options;
-    CommandLine cli("hook", "A hook.");
-    add_lease_options(cli, options);
-    std::vector<const char *> argv{"hook"};
-    for (const std::string &word : words)
-        argv.push_back(word.c_str());
-    static_cast<void>(cli.parse(static_cast<int>(argv.size()), argv.data()));
-    check(options);
-    return options;
-}
-
 LeaseOptions of_policy(const std::string &quota)
 {
-    return read({"--quota", quota});
+    return lease_options_of({"--quota", quota});
 }
 
 Quotas quotas_of(const std::optional<Config> &config, const Request &request, const LeaseOptions &options)
@@ -54,7 +41,7 @@ BOOST_AUTO_TEST_CASE(each_kind_of_quota_has_names_of_its_own)
     request.key = "ci";
     request.limits.quota = 1;
     const LeaseOptions options =
-        read({"--quota=ci=3", "--quota", "a=b=2", "--quota", std::string(crios) + "=4"});
+        lease_options_of({"--quota=ci=3", "--quota", "a=b=2", "--quota", std::string(crios) + "=4"});
     const Quotas quotas = quotas_of(with({{crios, "ci"}}), request, options);
     const Quotas expected = {
         {"io.kubernetes.pod.namespace=ci", 4}, {"key:ci", 1}, {"policy:a=b", 2}, {"policy:ci", 3}};
@@ -67,13 +54,19 @@ BOOST_AUTO_TEST_CASE(what_is_no_quota_is_refused_at_once)
 {
     for (const char *text : {"ci", "ci=", "=1", "ci=0", "ci=-1", "ci=1x", "ci=1048577", "", "="})
         BOOST_TEST((failure_of([&] { of_policy(text); }).kind == ErrorKind::Usage), text);
-    BOOST_TEST((failure_of([] { read({"--quota", "ci=1", "--quota", "ci=2"}); }).kind == ErrorKind::Usage));
     BOOST_TEST((failure_of([] {
-                    read({"--quota", std::string(crios) + "=1", "--quota", std::string(crios) + "=2"});
+                    lease_options_of({"--quota", "ci=1", "--quota", "ci=2"});
                 }).kind == ErrorKind::Usage));
+    BOOST_TEST(
+        (failure_of([] {
+             lease_options_of({"--quota", std::string(crios) + "=1", "--quota", std::string(crios) + "=2"});
+         }).kind == ErrorKind::Usage));
     for (const char *number : {"0", "65"})
-        BOOST_TEST((failure_of([&] { read({"--max-sharers", number}); }).kind == ErrorKind::Usage), number);
-    read({"--quota", "ci=1048576", "--max-sharers", "64"});
+        BOOST_TEST((failure_of([&] {
+                        lease_options_of({"--max-sharers", number});
+                    }).kind == ErrorKind::Usage),
+                   number);
+    lease_options_of({"--quota", "ci=1048576", "--max-sharers", "64"});
     const auto failure = failure_of([] { quotas_of({}, {}, of_policy(std::string(249, 'x') + "=1")); });
     BOOST_TEST((failure.kind == ErrorKind::Usage));
     BOOST_TEST(failure.says("a name of more than 255 bytes"), failure.message);
